@@ -1,0 +1,95 @@
+//! A decoded output: a named tensor, or text.
+
+/// Type of the elements as the answer declares it (Open Inference Protocol names). Answers that declare none (V1, free JSON)
+/// are `Fp64` for numbers with a fraction or exponent anywhere in the output, `Int64` for whole numbers, `Bool`, or `Bytes`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[allow(missing_docs, reason = "the names say it")]
+pub enum DType {
+    Bool,
+    Uint8,
+    Uint16,
+    Uint32,
+    Uint64,
+    Int8,
+    Int16,
+    Int32,
+    Int64,
+    Fp16,
+    Bf16,
+    Fp32,
+    Fp64,
+    /// Text or raw bytes.
+    Bytes,
+}
+
+impl DType {
+    /// All types.
+    pub const ALL: [Self; 14] = [
+        Self::Bool,
+        Self::Uint8,
+        Self::Uint16,
+        Self::Uint32,
+        Self::Uint64,
+        Self::Int8,
+        Self::Int16,
+        Self::Int32,
+        Self::Int64,
+        Self::Fp16,
+        Self::Bf16,
+        Self::Fp32,
+        Self::Fp64,
+        Self::Bytes,
+    ];
+
+    /// The name in the Open Inference Protocol.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Bool => "BOOL",
+            Self::Uint8 => "UINT8",
+            Self::Uint16 => "UINT16",
+            Self::Uint32 => "UINT32",
+            Self::Uint64 => "UINT64",
+            Self::Int8 => "INT8",
+            Self::Int16 => "INT16",
+            Self::Int32 => "INT32",
+            Self::Int64 => "INT64",
+            Self::Fp16 => "FP16",
+            Self::Bf16 => "BF16",
+            Self::Fp32 => "FP32",
+            Self::Fp64 => "FP64",
+            Self::Bytes => "BYTES",
+        }
+    }
+
+    /// The type of that name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|dtype| dtype.as_str() == name)
+    }
+
+    /// Whether elements are floating-point numbers.
+    #[must_use]
+    pub fn is_float(self) -> bool {
+        matches!(self, Self::Fp16 | Self::Bf16 | Self::Fp32 | Self::Fp64)
+    }
+}
+
+/// One named output of an answer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Output {
+    /// Name in the answer.
+    pub name: String,
+    /// Type of the elements.
+    pub dtype: DType,
+    /// Shape; empty for a scalar.
+    pub shape: Vec<u64>,
+    /// Elements, row-major, as 64-bit floats; empty for [`DType::Bytes`]. A JSON `null` is NaN here and counted in `nulls`.
+    pub values: Vec<f64>,
+    /// Elements as exact integers where a 64-bit float could not hold every one of them (beyond 2^53).
+    pub exact: Option<Vec<i128>>,
+    /// Elements of a [`DType::Bytes`] output as text (invalid UTF-8 replaced).
+    pub text: Vec<String>,
+    /// How many elements were JSON `null`.
+    pub nulls: usize,
+}

@@ -1,0 +1,110 @@
+use super::*;
+use crate::{Body, Item, LedgerItem, Leg, Outcome, Request, Role, Uuid};
+use proptest::prelude::*;
+
+fn exchange(request: Vec<u8>, primary: Vec<u8>, shadow: Vec<u8>) -> Exchange {
+    let leg = |body: Vec<u8>| Leg {
+        node: "127.0.0.1:8000".into(),
+        labels: vec![("gpu".into(), "Tesla M10".into())],
+        status: Some(200),
+        queued_us: Some(0),
+        first_byte_us: Some(1),
+        latency_us: Some(2),
+        inflight: 7,
+        rate_1s: 1.5,
+        attempts: 1,
+        headers: vec![("content-type".into(), "application/json".into())],
+        body: Body::whole(body.into()),
+        ..Leg::unsent(Outcome::Answered, "")
+    };
+    Exchange {
+        id: Uuid::from_u128(7),
+        run: "r".into(),
+        proxy: "p".into(),
+        sequence: 3,
+        request: Request {
+            received_at_us: 1_700_000_000_000_000,
+            method: "POST".into(),
+            path: "/v2/models/m/infer".into(),
+            body: Body::whole(request.into()),
+            ..Request::default()
+        },
+        primary: leg(primary),
+        shadow: leg(shadow),
+        shadow_target: "candidate".into(),
+        shadow_role: Role::Candidate,
+    }
+}
+
+fn decoded(bytes: Bytes) -> Exchange {
+    match decode(bytes).unwrap() {
+        Record::Exchange(exchange) => exchange,
+        Record::Ledger(_) => panic!("not an exchange"),
+    }
+}
+
+proptest! {
+    #[test]
+    fn an_exchange_comes_back_as_it_was(a: Vec<u8>, b: Vec<u8>, c: Vec<u8>) {
+        let exchange = exchange(a, b, c);
+        prop_assert_eq!(decoded(encode_exchange(exchange.clone(), usize::MAX)), exchange);
+    }
+
+    #[test]
+    fn any_bytes_decode_or_fail_without_panic(bytes: Vec<u8>) {
+        let _ = decode(bytes.into());
+    }
+
+    #[test]
+    fn a_large_exchange_is_cut_under_the_limit(a in 0usize..9000, b in 0usize..9000, c in 0usize..9000) {
+        let encoded = encode_exchange(exchange(vec![1; a], vec![2; b], vec![3; c]), 8000);
+        prop_assert!(encoded.len() <= 8000, "{} bytes", encoded.len());
+        let back = decoded(encoded);
+        for (body, length) in [(back.request.body, a), (back.primary.body, b), (back.shadow.body, c)] {
+            prop_assert_eq!(body.length, length as u64);
+            prop_assert_eq!(body.truncated, body.bytes.len() < length);
+            prop_assert!(body.digest.is_some());
+        }
+    }
+}
+
+#[test]
+fn small_bodies_survive_the_cut_of_a_large_one() {
+    let back = decoded(encode_exchange(exchange(vec![1; 100_000], vec![2; 50], vec![3; 60]), 10_000));
+    assert!(back.request.body.truncated);
+    assert!(!back.primary.body.truncated && !back.shadow.body.truncated);
+}
+
+#[test]
+fn a_ledger_comes_back_as_it_was() {
+    let items = vec![
+        LedgerItem { item: Item::Mirrored, target: "candidate".into(), inflight_from: 0, count: 5 },
+        LedgerItem {
+            item: Item::Outcome(Outcome::Shed),
+            target: "candidate".into(),
+            inflight_from: 8,
+            count: 2,
+        },
+    ];
+    let ledger = Ledger { proxy: "p".into(), run: "r".into(), at_us: 9, snapshot: 1, closing: true, items };
+    assert_eq!(decode(encode_ledger(ledger.clone())), Ok(Record::Ledger(ledger)));
+}
+
+#[test]
+fn what_is_not_an_envelope_says_so() {
+    assert_eq!(decode(Bytes::new()), Err(DecodeError::Missing("a version")));
+    let newer = Envelope { version: VERSION + 1, payload: None }.encode_to_vec();
+    assert_eq!(decode(newer.into()), Err(DecodeError::Version(VERSION + 1)));
+    let hollow =
+        Envelope { version: 1, payload: Some(Payload::Exchange(Default::default())) }.encode_to_vec();
+    assert!(matches!(decode(hollow.into()), Err(DecodeError::Unknown { field: "exchange id", .. })));
+    assert!(matches!(decode(Bytes::from_static(b"hello, world")), Err(DecodeError::Protobuf(_))));
+}
+
+#[test]
+fn an_unknown_outcome_is_refused() {
+    let mut message = generated::Exchange::from(exchange(vec![], vec![], vec![]));
+    message.shadow.as_mut().unwrap().outcome = 99;
+    let bytes = Envelope { version: 1, payload: Some(Payload::Exchange(message)) }.encode_to_vec();
+    assert_eq!(decode(bytes.into()), Err(DecodeError::Unknown { field: "outcome", value: "99".into() }));
+}

@@ -1,1 +1,20 @@
-//! placeholder
+//! What the tests of the whole path run on: real processes (the `shadowdiff` binary, an Apache Kafka broker,
+//! Triton, Python) that die with the test, and readers of what they leave behind.
+//!
+//! Owns no product logic and calls none: it sees the product as its users do, through the command line,
+//! HTTP, Kafka and Parquet. Everything waits on conditions with a deadline, and panics with what went wrong,
+//! for a broken environment is a failed test.
+//!
+//! Modules, top down: [`broker`], [`triton`], [`python`] and [`shadowdiff`] use [`process`] and [`cache`];
+//! [`set`], [`http`], [`ports`] and [`wait`] stand alone.
+
+pub mod broker;
+pub mod cache;
+pub mod http;
+pub mod ports;
+pub mod process;
+pub mod python;
+pub mod set;
+pub mod shadowdiff;
+pub mod triton;
+pub mod wait;

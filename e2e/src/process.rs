@@ -1,0 +1,121 @@
+//! A process that ends with the test.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::wait;
+
+/// A running process whose output goes to a file; killed when dropped.
+#[derive(Debug)]
+pub struct Process {
+    name: String,
+    child: Child,
+    log: PathBuf,
+}
+
+impl Process {
+    /// Starts `command`; its output goes to `NAME.log` in `dir`.
+    ///
+    /// # Panics
+    /// When the file cannot be made or the command cannot be started.
+    pub fn spawn(name: &str, mut command: Command, dir: &Path) -> Self {
+        let log = dir.join(format!("{name}.log"));
+        let file = File::create(&log).unwrap_or_else(|error| panic!("{}: {error}", log.display()));
+        let again = file.try_clone().expect("an open file can be cloned");
+        let child = command
+            .stdin(Stdio::null())
+            .stdout(file)
+            .stderr(again)
+            .spawn()
+            .unwrap_or_else(|error| panic!("cannot start {name} ({command:?}): {error}"));
+        Self { name: name.to_owned(), child, log }
+    }
+
+    /// What it has written so far, to standard output and error together.
+    #[must_use]
+    pub fn log(&self) -> String {
+        String::from_utf8_lossy(&std::fs::read(&self.log).unwrap_or_default()).into_owned()
+    }
+
+    /// Its exit code when it has ended; -1 when a signal ended it.
+    pub fn exit_code(&mut self) -> Option<i32> {
+        let status = self.child.try_wait().expect("a child can be waited for");
+        status.map(|status| status.code().unwrap_or(-1))
+    }
+
+    /// Waits until `probe` gives a value from its output.
+    ///
+    /// # Panics
+    /// When it ends first, or the deadline passes.
+    pub fn wait_for<T>(&mut self, what: &str, mut probe: impl FnMut(&str) -> Option<T>) -> T {
+        let what = format!("{}: {what}", self.name);
+        wait::until(&what, || {
+            // Asked before the output is read, so that the last lines of a short life are seen.
+            let ended = self.exit_code();
+            let value = probe(&self.log());
+            if value.is_none()
+                && let Some(code) = ended
+            {
+                panic!("{what}: ended with exit code {code} before");
+            }
+            value
+        })
+    }
+
+    /// Waits until it ends by itself and gives its exit code.
+    ///
+    /// # Panics
+    /// When the deadline passes first.
+    pub fn wait(&mut self) -> i32 {
+        let what = format!("{} ends", self.name);
+        wait::until(&what, || self.exit_code())
+    }
+
+    /// Sends SIGTERM and waits for the end; gives the exit code.
+    ///
+    /// # Panics
+    /// When it does not end before the deadline.
+    pub fn terminate(&mut self) -> i32 {
+        self.send_term();
+        self.wait()
+    }
+
+    /// Sends SIGTERM and waits for the end, but kills it when it takes too long.
+    pub fn terminate_quietly(&mut self) {
+        self.send_term();
+        let from = Instant::now();
+        while self.exit_code().is_none() && from.elapsed() < Duration::from_secs(15) {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        self.kill();
+    }
+
+    /// Kills it at once (SIGKILL), as a crash would.
+    pub fn kill(&mut self) {
+        // Fails only for a process that has ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+
+    fn send_term(&mut self) {
+        if self.exit_code().is_none() {
+            // The shell's own kill: always there, and needs no unsafe code here.
+            let _ = Command::new("sh").args(["-c", &format!("kill -TERM {}", self.child.id())]).status();
+        }
+    }
+}
+
+impl Drop for Process {
+    #[allow(clippy::print_stderr, reason = "the test harness shows it with the failed test")]
+    fn drop(&mut self) {
+        self.kill();
+        if std::thread::panicking() {
+            let log = self.log();
+            let lines: Vec<&str> = log.lines().collect();
+            let tail = &lines[lines.len().saturating_sub(40)..];
+            eprintln!("--- end of the output of {}:\n{}\n---", self.name, tail.join("\n"));
+        }
+    }
+}

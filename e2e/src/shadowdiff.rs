@@ -1,0 +1,201 @@
+//! The product's own binary, run as its users run it.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::OnceLock;
+use std::time::SystemTime;
+
+use serde_json::Value;
+
+use crate::http::Client;
+use crate::process::Process;
+
+/// A finished run.
+#[derive(Debug, Clone)]
+pub struct Finished {
+    /// Exit code; -1 when a signal ended it.
+    pub code: i32,
+    /// Standard output.
+    pub stdout: String,
+    /// Standard error.
+    pub stderr: String,
+}
+
+/// Runs `shadowdiff` with these arguments to its end.
+///
+/// # Panics
+/// When it cannot be started.
+#[must_use]
+pub fn run(arguments: &[&str]) -> Finished {
+    let output = Command::new(binary())
+        .args(arguments)
+        .stdin(Stdio::null())
+        .output()
+        .unwrap_or_else(|error| panic!("cannot start {}: {error}", binary().display()));
+    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+    Finished {
+        code: output.status.code().unwrap_or(-1),
+        stdout: text(output.stdout),
+        stderr: text(output.stderr),
+    }
+}
+
+/// Starts `shadowdiff` with these arguments; its output goes to `NAME.log` in `dir`.
+///
+/// # Panics
+/// When it cannot be started.
+#[must_use]
+pub fn spawn(name: &str, dir: &Path, arguments: &[&str]) -> Process {
+    let mut command = Command::new(binary());
+    command.args(arguments);
+    Process::spawn(name, command, dir)
+}
+
+/// A running proxy.
+#[derive(Debug)]
+pub struct Proxy {
+    /// Base address for clients.
+    pub url: String,
+    /// Base address of the admin port.
+    pub admin: String,
+    /// The process.
+    pub process: Process,
+}
+
+impl Proxy {
+    /// Starts a proxy on free ports with these further arguments; its output goes to `dir`.
+    ///
+    /// # Panics
+    /// When it does not become ready.
+    #[must_use]
+    pub fn started(dir: &Path, arguments: &[&str]) -> Self {
+        let ports = ["proxy", "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0"];
+        let mut process = spawn("proxy", dir, &[&ports, arguments].concat());
+        let (url, admin) =
+            process.wait_for("listens", |log| Some((address(log, "addr=")?, address(log, "admin=")?)));
+        Self { url, admin, process }
+    }
+
+    /// The sum of the samples of a metric over all labels; only those whose labels contain `label`.
+    ///
+    /// # Panics
+    /// When the admin port does not answer, or no such sample is there.
+    #[must_use]
+    pub fn metric(&self, name: &str, label: &str) -> f64 {
+        let text = Client::default().get(&format!("{}/metrics", self.admin)).text();
+        let samples: Vec<f64> = text
+            .lines()
+            .filter(|line| !line.starts_with('#'))
+            .filter_map(|line| line.rsplit_once(' '))
+            .filter(|(key, _)| key.split('{').next() == Some(name) && key.contains(label))
+            .filter_map(|(_, value)| value.parse().ok())
+            .collect();
+        assert!(!samples.is_empty(), "no sample of {name} with {label:?} in:\n{text}");
+        samples.iter().sum()
+    }
+
+    /// The answer of `/status`.
+    ///
+    /// # Panics
+    /// When the admin port does not answer with JSON.
+    #[must_use]
+    pub fn status(&self) -> Value {
+        Client::default().get(&format!("{}/status", self.admin)).json()
+    }
+
+    /// Stops it in order (SIGTERM) and gives its output.
+    ///
+    /// # Panics
+    /// When its exit code is not 0.
+    pub fn stop(mut self) -> String {
+        let code = self.process.terminate();
+        assert_eq!(code, 0, "the proxy's exit code");
+        self.process.log()
+    }
+}
+
+/// A running demo server.
+#[derive(Debug)]
+pub struct DemoServer {
+    /// Base address.
+    pub url: String,
+    /// The process.
+    pub process: Process,
+}
+
+impl DemoServer {
+    /// Starts a demo server on a free port with these further arguments; its output goes to `NAME.log` in `dir`.
+    ///
+    /// # Panics
+    /// When it does not become ready.
+    #[must_use]
+    pub fn started(name: &str, dir: &Path, arguments: &[&str]) -> Self {
+        let port = ["demo-server", "--listen", "127.0.0.1:0", "--name", name];
+        let mut process = spawn(name, dir, &[&port, arguments].concat());
+        let url = process.wait_for("listens", |log| address(log, "addr="));
+        Self { url, process }
+    }
+}
+
+/// The base address behind `key` in the line that says what is listened on; colours are taken out.
+fn address(log: &str, key: &str) -> Option<String> {
+    let line = log.lines().find(|line| line.contains("listening"))?;
+    let plain: String = line.split('\u{1b}').enumerate().fold(String::new(), |text, (at, part)| {
+        text + if at == 0 { part } else { part.split_once('m').map_or("", |(_, rest)| rest) }
+    });
+    let value = plain.split_whitespace().find_map(|word| word.strip_prefix(key))?;
+    Some(format!("http://{value}"))
+}
+
+/// The binary: `SHADOWDIFF_BIN`, or the one of the profile that these tests were built in, built when it is not
+/// there or older than its sources.
+///
+/// # Panics
+/// When it cannot be built.
+pub fn binary() -> &'static Path {
+    static BINARY: OnceLock<PathBuf> = OnceLock::new();
+    BINARY.get_or_init(|| {
+        if let Some(given) = std::env::var_os("SHADOWDIFF_BIN").filter(|given| !given.is_empty()) {
+            return given.into();
+        }
+        let test = std::env::current_exe().expect("a running test has a path");
+        let profile = test.ancestors().nth(2).expect("a test lies in target/PROFILE/deps");
+        let binary = profile.join("shadowdiff");
+        if !is_current(&binary) {
+            build(profile);
+        }
+        binary
+    })
+}
+
+/// Whether the binary is there and no source of it (listed by cargo beside it) is newer.
+fn is_current(binary: &Path) -> bool {
+    let changed = |path: &Path| path.metadata().and_then(|meta| meta.modified()).ok();
+    let Some(built) = changed(binary) else { return false };
+    let Ok(list) = std::fs::read_to_string(binary.with_extension("d")) else { return false };
+    let sources = list.split_once(": ").map_or("", |(_, sources)| sources).replace("\\ ", "\u{0}");
+    let newest: Option<SystemTime> = sources
+        .split_whitespace()
+        .filter_map(|source| changed(Path::new(&source.replace('\u{0}', " "))))
+        .max();
+    newest.is_some_and(|newest| newest <= built)
+}
+
+fn build(profile: &Path) {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut command = Command::new(cargo);
+    command
+        .args(["build", "--package", "cli", "--manifest-path"])
+        .arg(crate::cache::root().join("Cargo.toml"));
+    match profile.file_name().and_then(|name| name.to_str()) {
+        None | Some("debug") => {}
+        Some(name) => {
+            command.args(["--profile", name]);
+        }
+    }
+    if let Some(target) = profile.parent() {
+        command.arg("--target-dir").arg(target);
+    }
+    let status = command.status().unwrap_or_else(|error| panic!("cannot start cargo: {error}"));
+    assert!(status.success(), "shadowdiff does not build");
+}

@@ -1,0 +1,137 @@
+//! One request of a client: forwarded to the primary while it arrives, answered while the answer arrives, and
+//! handed to the mirror when it was chosen.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use exchange::{Leg, Outcome};
+use http::uri::PathAndQuery;
+use http::{Request, Response};
+use hyper::body::Incoming;
+use tokio::sync::oneshot;
+
+use crate::headers;
+use crate::mirror::{Pairing, Primary};
+use crate::reply::{Reply, no_answer};
+use crate::state::State;
+use crate::tee::{Captured, Tee};
+use crate::upstream::{Dispatch, Failure, Head, UpstreamBody, connection, micros};
+
+/// Bytes kept of a request that is not mirrored, for one replay on a stale connection.
+const REPLAY_CAP: usize = 64 << 10;
+
+/// How long the rest of a mirrored body is read on when its reader has gone away.
+const GRACE: Duration = Duration::from_secs(30);
+
+/// Forwards one request.
+pub(crate) async fn forward(state: Arc<State>, request: Request<Incoming>, client: u64) -> Response<Reply> {
+    let received = Instant::now();
+    let (parts, body) = request.into_parts();
+    let path = parts.uri.path_and_query().cloned().unwrap_or_else(|| PathAndQuery::from_static("/"));
+    let route = state.sampler.choose(&parts.method, path.path(), &parts.headers);
+    let permit = route.and_then(|_| state.mirrors.take(1));
+    let (cap, grace) = match (&route, &permit) {
+        (Some(_), Some(_)) => (state.config.limits.body, GRACE),
+        _ => (REPLAY_CAP, Duration::ZERO),
+    };
+    let record = route.map(|route| exchange::Request {
+        id: headers::request_id(&parts.headers),
+        trace_id: headers::trace_id(&parts.headers),
+        received_at_us: crate::now_us(),
+        method: parts.method.to_string(),
+        path: path.path().to_owned(),
+        query: path.query().map(|query| state.redaction.query(query)),
+        route: route.name.clone(),
+        client_connection: client,
+        headers: state.redaction.headers(&parts.headers),
+        body: exchange::Body::default(),
+    });
+    let mut head = Head { method: parts.method, path, headers: parts.headers };
+    headers::strip_hop_by_hop(&mut head.headers);
+    let head = Arc::new(head);
+    let (body, capture) = Tee::new(body, cap, state.bytes.portion(), grace);
+    let report = record.map(|request| {
+        let (report, primary) = oneshot::channel();
+        for shadow in 0..state.shadows.len() {
+            state.account.mirrored(shadow);
+        }
+        let pairing = Pairing {
+            state: state.clone(),
+            received,
+            request,
+            head: head.clone(),
+            body: capture.clone(),
+            primary,
+            permit,
+        };
+        state.tasks.spawn(pairing.run());
+        report
+    });
+    let response = answer(&state, &head, body, capture, received, report).await;
+    state.account.answered(response.status().as_u16());
+    response
+}
+
+/// Sends the request to the primary and makes the client's answer of what comes back.
+async fn answer(
+    state: &State,
+    head: &Head,
+    body: Tee<Incoming>,
+    capture: Captured,
+    received: Instant,
+    report: Option<oneshot::Sender<Primary>>,
+) -> Response<Reply> {
+    let dispatch = state.primary.dispatch();
+    let deadline = state.primary.target.timeout;
+    let sending = state.primary.send(&dispatch, head, UpstreamBody::Live(body), Some(capture));
+    let answered = tokio::time::timeout(deadline, sending).await.unwrap_or_else(|_| {
+        let reason = format!("no answer within {} ms", deadline.as_millis());
+        Err(Failure { outcome: Outcome::TimedOut, reason, attempts: 1 })
+    });
+    match answered {
+        Ok((response, attempts)) => stream(state, response, attempts, dispatch, received, report),
+        Err(failure) => {
+            let mut leg = state.primary.leg(&dispatch, received);
+            tracing::debug!(node = leg.node, outcome = %failure.outcome, reason = failure.reason, "primary did not answer");
+            let response = no_answer(&failure, &leg.node);
+            if let Some(report) = report {
+                leg.outcome = failure.outcome;
+                leg.reason = failure.reason;
+                leg.attempts = failure.attempts;
+                leg.latency_us = Some(micros(dispatch.at.elapsed()));
+                // The pairing may have been cut by a stop: then nobody waits for the leg.
+                let _ = report.send(Primary::Ended(leg));
+            }
+            response
+        }
+    }
+}
+
+/// Streams the primary's answer to the client, a copy kept where the request is mirrored.
+fn stream(
+    state: &State,
+    response: Response<Incoming>,
+    attempts: u32,
+    dispatch: Dispatch,
+    received: Instant,
+    report: Option<oneshot::Sender<Primary>>,
+) -> Response<Reply> {
+    let leg = report.as_ref().map(|_| {
+        let mut leg: Leg = state.primary.leg(&dispatch, received);
+        leg.first_byte_us = Some(micros(dispatch.at.elapsed()));
+        leg.attempts = attempts;
+        state.describe_answer(&mut leg, &response, connection(&response));
+        leg
+    });
+    let (mut parts, body) = response.into_parts();
+    headers::strip_hop_by_hop(&mut parts.headers);
+    parts.extensions.clear();
+    let (cap, grace) = if leg.is_some() { (state.config.limits.body, GRACE) } else { (0, Duration::ZERO) };
+    let (body, capture) = Tee::new(body, cap, state.bytes.portion(), grace);
+    let body = body.counting(dispatch.under_way);
+    if let (Some(report), Some(leg)) = (report, leg) {
+        // The pairing may have been cut by a stop: then nobody waits for the leg.
+        let _ = report.send(Primary::Streaming(leg, dispatch.at, capture));
+    }
+    Response::from_parts(parts, Reply::Primary(body))
+}

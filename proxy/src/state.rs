@@ -1,0 +1,78 @@
+//! What all requests share.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use exchange::Leg;
+use http::Response;
+use hyper::body::Incoming;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::account::Account;
+use crate::budget::Budget;
+use crate::config::Config;
+use crate::headers::Redaction;
+use crate::publish::Publish;
+use crate::sample::Sampler;
+use crate::upstream::Upstream;
+
+/// The shared state of one running proxy.
+pub(crate) struct State {
+    pub(crate) config: Config,
+    pub(crate) primary: Upstream,
+    /// In the order of `config.shadows`.
+    pub(crate) shadows: Vec<Upstream>,
+    pub(crate) sampler: Sampler,
+    pub(crate) mirrors: Budget,
+    pub(crate) bytes: Budget,
+    pub(crate) redaction: Redaction,
+    pub(crate) account: Account,
+    pub(crate) publisher: Arc<dyn Publish>,
+    /// Pairings under way.
+    pub(crate) tasks: TaskTracker,
+    /// Cancelled when the drain deadline has passed.
+    pub(crate) cut: CancellationToken,
+    pub(crate) draining: AtomicBool,
+    pub(crate) started_us: i64,
+}
+
+impl std::fmt::Debug for State {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("State").field("proxy", &self.config.name).finish_non_exhaustive()
+    }
+}
+
+impl State {
+    pub(crate) fn new(config: Config, publisher: Arc<dyn Publish>) -> Self {
+        let names = config.shadows.iter().map(|shadow| shadow.target.name.clone()).collect();
+        Self {
+            primary: Upstream::new(config.primary.clone()),
+            shadows: config.shadows.iter().map(|shadow| Upstream::new(shadow.target.clone())).collect(),
+            sampler: Sampler::new(config.sampling.clone(), config.routes.clone()),
+            mirrors: Budget::new(config.limits.mirror_inflight),
+            bytes: Budget::new(config.limits.mirror_bytes),
+            redaction: Redaction::new(&config.secrets),
+            account: Account::new(names),
+            publisher,
+            tasks: TaskTracker::new(),
+            cut: CancellationToken::new(),
+            draining: AtomicBool::new(false),
+            started_us: crate::now_us(),
+            config,
+        }
+    }
+
+    /// Notes what the head of an answer says.
+    pub(crate) fn describe_answer(
+        &self,
+        leg: &mut Leg,
+        response: &Response<Incoming>,
+        connection: Option<String>,
+    ) {
+        leg.status = Some(response.status().as_u16());
+        leg.headers = self.redaction.headers(response.headers());
+        leg.reported_load = leg.header("endpoint-load-metrics").map(str::to_owned);
+        leg.connection = connection;
+    }
+}

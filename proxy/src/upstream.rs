@@ -1,0 +1,227 @@
+//! Sending a request to a node of a target: choice of the node, load, connection pool, one replay on a stale
+//! connection, and what went wrong said as data.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use exchange::{Leg, Outcome};
+use http::header::HOST;
+use http::uri::{PathAndQuery, Scheme};
+use http::{HeaderMap, Method, Request, Response, Uri};
+use http_body::{Body, Frame, SizeHint};
+use hyper::body::Incoming;
+use hyper_util::client::legacy::connect::{HttpConnector, HttpInfo};
+use hyper_util::client::legacy::{Client, Error as ClientError};
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+
+use crate::config::{HostPolicy, Node, Target};
+use crate::load::{Load, Reading, UnderWay};
+use crate::tee::{Captured, Chunks, Tee, captured};
+
+/// How long to wait for the rest of an upload before it can be sent again.
+const REPLAY_WAIT: Duration = Duration::from_secs(5);
+
+/// A target with its pool and the load of its nodes.
+#[derive(Debug)]
+pub(crate) struct Upstream {
+    pub(crate) target: Target,
+    client: Client<HttpConnector, UpstreamBody>,
+    loads: Vec<Arc<Load>>,
+    next: AtomicUsize,
+}
+
+/// What is sent on of a request besides its body.
+#[derive(Debug, Clone)]
+pub(crate) struct Head {
+    pub(crate) method: Method,
+    pub(crate) path: PathAndQuery,
+    /// Without the headers of the client's own connection.
+    pub(crate) headers: HeaderMap,
+}
+
+/// One request on its way to one node.
+#[derive(Debug)]
+pub(crate) struct Dispatch {
+    node: usize,
+    pub(crate) at: Instant,
+    reading: Reading,
+    pub(crate) under_way: UnderWay,
+}
+
+/// Why there is no answer.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    pub(crate) outcome: Outcome,
+    pub(crate) reason: String,
+    pub(crate) attempts: u32,
+}
+
+impl Upstream {
+    pub(crate) fn new(target: Target) -> Self {
+        let mut connector = HttpConnector::new();
+        connector.set_nodelay(true);
+        connector.set_connect_timeout(Some(target.connect_timeout));
+        let client = Client::builder(TokioExecutor::new())
+            .pool_timer(TokioTimer::new())
+            .pool_idle_timeout(target.idle_timeout)
+            .set_host(false)
+            .build(connector);
+        let loads = target.nodes.iter().map(|_| Load::new()).collect();
+        Self { target, client, loads, next: AtomicUsize::new(0) }
+    }
+
+    /// Each node with the requests under way on it.
+    pub(crate) fn inflight(&self) -> impl Iterator<Item = (&Node, u32)> {
+        self.target.nodes.iter().zip(self.loads.iter().map(|load| load.inflight()))
+    }
+
+    /// Chooses the next node and counts the request on it.
+    pub(crate) fn dispatch(&self) -> Dispatch {
+        let node = self.next.fetch_add(1, Ordering::Relaxed) % self.loads.len();
+        let at = Instant::now();
+        let (reading, under_way) = self.loads[node].enter(at);
+        Dispatch { node, at, reading, under_way }
+    }
+
+    /// What is known of a leg when its request has been dispatched; the outcome is to be filled in.
+    pub(crate) fn leg(&self, dispatch: &Dispatch, received: Instant) -> Leg {
+        let node = &self.target.nodes[dispatch.node];
+        Leg {
+            node: node.name.clone(),
+            labels: node.labels.clone(),
+            queued_us: Some(micros(dispatch.at.saturating_duration_since(received))),
+            inflight: dispatch.reading.inflight,
+            rate_1s: dispatch.reading.rate_1s,
+            rate_10s: dispatch.reading.rate_10s,
+            ..Leg::unsent(Outcome::Answered, "")
+        }
+    }
+
+    /// Sends a request and waits for the head of the answer. `again` is where the body appears when it has been captured: with
+    /// it the request is sent once more if the connection broke before a byte of an answer, as a pooled
+    /// connection does that the server has just closed.
+    pub(crate) async fn send(
+        &self,
+        dispatch: &Dispatch,
+        head: &Head,
+        body: UpstreamBody,
+        again: Option<Captured>,
+    ) -> Result<(Response<Incoming>, u32), Failure> {
+        let node = &self.target.nodes[dispatch.node];
+        let error = match self.client.request(self.request(node, head, body)).await {
+            Ok(response) => return Ok((response, 1)),
+            Err(error) => error,
+        };
+        let replay = match again {
+            Some(mut again) if broke_without_answer(&error) => {
+                let whole = tokio::time::timeout(REPLAY_WAIT, captured(&mut again)).await;
+                whole.ok().flatten().filter(|capture| capture.whole())
+            }
+            _ => None,
+        };
+        let Some(capture) = replay else { return Err(failure(&error, node, 1)) };
+        let body = UpstreamBody::Again(Chunks::new(capture));
+        match self.client.request(self.request(node, head, body)).await {
+            Ok(response) => Ok((response, 2)),
+            Err(error) => Err(failure(&error, node, 2)),
+        }
+    }
+
+    fn request(&self, node: &Node, head: &Head, body: UpstreamBody) -> Request<UpstreamBody> {
+        let mut request = Request::new(body);
+        let mut uri = http::uri::Parts::default();
+        uri.scheme = Some(Scheme::HTTP);
+        uri.authority = Some(node.authority.clone());
+        uri.path_and_query = Some(head.path.clone());
+        // All three parts are there and each is valid, which is what `from_parts` asks.
+        *request.uri_mut() = Uri::from_parts(uri).unwrap_or_default();
+        *request.method_mut() = head.method.clone();
+        *request.headers_mut() = head.headers.clone();
+        if self.target.host == HostPolicy::Node || !head.headers.contains_key(HOST) {
+            request.headers_mut().insert(HOST, node.host.clone());
+        }
+        request
+    }
+}
+
+/// The local address of the connection an answer came on.
+pub(crate) fn connection(response: &Response<Incoming>) -> Option<String> {
+    response.extensions().get::<HttpInfo>().map(|info| info.local_addr().to_string())
+}
+
+/// Whole microseconds.
+pub(crate) fn micros(duration: Duration) -> i64 {
+    i64::try_from(duration.as_micros()).unwrap_or(i64::MAX)
+}
+
+fn broke_without_answer(error: &ClientError) -> bool {
+    !error.is_connect() && outcome_of(error) == Outcome::Reset
+}
+
+fn failure(error: &ClientError, node: &Node, attempts: u32) -> Failure {
+    let outcome = outcome_of(error);
+    let mut reason = format!("{}: {error}", node.name);
+    let mut source = std::error::Error::source(error);
+    while let Some(cause) = source {
+        reason.push_str(": ");
+        reason.push_str(&cause.to_string());
+        source = cause.source();
+    }
+    let attempts = if outcome == Outcome::Refused { 0 } else { attempts };
+    Failure { outcome, reason, attempts }
+}
+
+fn outcome_of(error: &ClientError) -> Outcome {
+    if error.is_connect() {
+        return Outcome::Refused;
+    }
+    let mut source = std::error::Error::source(error);
+    while let Some(cause) = source {
+        // An error of the request body is the client's: it did not finish its upload.
+        if cause.downcast_ref::<hyper::Error>().is_some_and(hyper::Error::is_user) {
+            return Outcome::ClientGone;
+        }
+        source = cause.source();
+    }
+    Outcome::Reset
+}
+
+/// A request body: the live one, or a captured one.
+#[derive(Debug)]
+pub(crate) enum UpstreamBody {
+    Live(Tee<Incoming>),
+    Again(Chunks),
+}
+
+impl Body for UpstreamBody {
+    type Data = Bytes;
+    type Error = hyper::Error;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+        match self.get_mut() {
+            Self::Live(body) => Pin::new(body).poll_frame(cx),
+            Self::Again(body) => Pin::new(body).poll_frame(cx).map_err(|never| match never {}),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match self {
+            Self::Live(body) => body.is_end_stream(),
+            Self::Again(body) => body.is_end_stream(),
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match self {
+            Self::Live(body) => body.size_hint(),
+            Self::Again(body) => body.size_hint(),
+        }
+    }
+}

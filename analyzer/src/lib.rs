@@ -1,8 +1,46 @@
 //! From a recorded set to a verdict: one pass over the Parquet files into mergeable accumulators, statistics on the small
 //! tables, a judgement, reports.
 //!
-//! Modules, top down: [`report`] renders a [`Summary`]; `judge` makes it, with the rules of [`verdict`], from an accumulator;
-//! `scan` reads files into accumulators; [`stats`] holds the formulas. Pure but for reading the files: no clock, no
-//! randomness, so the same files give the same bytes. Two answers are never compared here: the set's divergence columns say.
+//! Modules, top down: [`report`] renders a [`Summary`]; `summarize` makes it, with the rules of [`verdict`], from an
+//! accumulator; `scan` reads files into accumulators; [`stats`] holds the formulas. Pure but for reading the files: no clock,
+//! no randomness, so the same files give the same bytes. Two answers are never compared here: the divergence columns say.
 
+mod accumulate;
+mod error;
+mod number;
+mod row;
+mod scan;
 pub mod stats;
+
+pub use accumulate::{Example, ScorePoint};
+pub use error::AnalyzeError;
+
+/// What to judge by.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Options {
+    /// Load levels that the in-flight counts are divided into.
+    pub load_bins: usize,
+    /// Confidence of the intervals, 0 to 1.
+    pub confidence: f64,
+    /// Highest rate of serious divergence that may pass.
+    pub min_rate: f64,
+    /// Examples kept per class and shown.
+    pub worst: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { load_bins: 8, confidence: 0.95, min_rate: 1e-3, worst: 20 }
+    }
+}
+
+/// How far the pass has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Progress {
+    /// Files read to their end.
+    pub files_done: usize,
+    /// Files in the set.
+    pub files: usize,
+    /// Exchanges read.
+    pub rows: u64,
+}

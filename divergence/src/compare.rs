@@ -1,4 +1,12 @@
-//! From two answers to one divergence.
+//! From two answers to one divergence. One family of metrics per file under `compare/`.
+
+mod cosine;
+mod degenerate;
+mod elements;
+mod rows;
+mod structure;
+mod ulp;
+mod verdict;
 
 use crate::{Class, Decoded, Rules};
 
@@ -12,40 +20,49 @@ pub enum Side<'a> {
 }
 
 /// How two answers differ. Metrics are over all numeric elements of all outputs, finite on both sides unless stated, in 64-bit
-/// floats; they are `None` where nothing defines them.
+/// floats; they are `None` where nothing defines them. P is an element of the primary, S the shadow's.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Divergence {
     /// The class.
     pub class: Class,
-    /// What within the class: `real`, `near_tie`, `shadow_only:all_zero`, `primary: status 500` …; empty when the class says all.
+    /// What within the class; empty when the class says all.
+    ///
+    /// - `INCOMPARABLE`: `primary: REASON`, `shadow: REASON`, `both: REASON` or `both: REASON / REASON`
+    /// - `STRUCTURE`: `missing:NAME`, `extra:NAME`, `dtype:NAME FP32/FP16`, `shape:NAME 2x3/2x4`
+    /// - `DEGENERATE`: `shadow_only:SIGN` or `primary_only:SIGN`
+    /// - `GROSS`: `ratio`, `tolerance`, `cosine` or `sign`
+    /// - `FLIP`: `real` (largest element), `real:threshold`, `real:label` (integers, booleans), `real:text`; `near_tie`,
+    ///   `near_tie:threshold`
+    /// - `RANK`, `NUMERIC`: `text` when text differs too
     pub detail: String,
     /// Whether it counts against the shadow.
     pub serious: bool,
     /// Whether all values are the same, bit for bit.
     pub bit_equal: Option<bool>,
-    /// Largest |S − P| / (atol + rtol·|P|).
+    /// Largest |S − P| / (atol + rtol·|P|). NaN on both sides and equal infinities count 0; any other pair that is not finite, or
+    /// differs where nothing is tolerated, is infinite.
     pub tolerance_units: Option<f64>,
     /// Largest |S − P|.
     pub max_absolute: Option<f64>,
     /// Largest |S − P| / |P|, P ≠ 0.
     pub max_relative: Option<f64>,
-    /// Largest 2|S − P| / (|S| + |P|).
+    /// Largest 2|S − P| / (|S| + |P|); 0 where both are below the floor.
     pub symmetric_relative: Option<f64>,
-    /// Largest |log10(|S| / |P|)| above the floor.
+    /// Largest |log10(|S| / |P|)| of floating outputs, where one side is above the floor; the other is taken as at least the floor.
     pub log10_ratio: Option<f64>,
-    /// Share of elements beyond tolerance.
+    /// Share of elements beyond tolerance, not finite ones included.
     pub fraction_beyond: Option<f64>,
-    /// Smallest cosine over the outputs of two or more elements.
+    /// Smallest cosine over the floating outputs of two or more elements.
     pub cosine: Option<f64>,
-    /// Whether an element changed its sign beyond tolerance.
+    /// Whether an element of a floating output, above the floor on both sides, changed its sign beyond tolerance.
     pub sign_change: Option<bool>,
     /// Whether the largest element of a row moved.
     pub argmax_flip: Option<bool>,
-    /// Whether every such move is a near tie.
+    /// Whether every such move is a near tie; `None` without a move.
     pub argmax_near_tie: Option<bool>,
     /// Largest ULP distance at the declared type.
     pub ulp_max: Option<i64>,
-    /// Output with the most tolerance units.
+    /// Output with the most tolerance units; of those that differ only in text, the first.
     pub worst_output: Option<String>,
     /// Index of that element, row-major.
     pub worst_index: Option<u64>,
@@ -55,8 +72,59 @@ pub struct Divergence {
     pub shadow_degenerate: String,
 }
 
+impl Divergence {
+    /// A divergence of which nothing is known but its class.
+    fn of(class: Class, detail: String, serious: bool) -> Self {
+        Self {
+            class,
+            detail,
+            serious,
+            bit_equal: None,
+            tolerance_units: None,
+            max_absolute: None,
+            max_relative: None,
+            symmetric_relative: None,
+            log10_ratio: None,
+            fraction_beyond: None,
+            cosine: None,
+            sign_change: None,
+            argmax_flip: None,
+            argmax_near_tie: None,
+            ulp_max: None,
+            worst_output: None,
+            worst_index: None,
+            primary_degenerate: String::new(),
+            shadow_degenerate: String::new(),
+        }
+    }
+}
+
 /// Compares two answers. Never fails: what cannot be compared is [`Class::Incomparable`] with a reason.
 #[must_use]
-pub fn compare(_primary: Side<'_>, _shadow: Side<'_>, _rules: &Rules) -> Divergence {
-    unreachable!("filled in by the next commit")
+pub fn compare(primary: Side<'_>, shadow: Side<'_>, rules: &Rules) -> Divergence {
+    let (primary, shadow) = match (primary, shadow) {
+        (Side::Outputs(primary), Side::Outputs(shadow)) => (primary, shadow),
+        (Side::Absent(reason), Side::Outputs(_)) => return incomparable(format!("primary: {reason}")),
+        (Side::Outputs(_), Side::Absent(reason)) => return incomparable(format!("shadow: {reason}")),
+        (Side::Absent(one), Side::Absent(other)) if one == other => {
+            return incomparable(format!("both: {one}"));
+        }
+        (Side::Absent(one), Side::Absent(other)) => return incomparable(format!("both: {one} / {other}")),
+    };
+    let mut divergence = match structure::pair(primary, shadow, rules) {
+        Ok(pairs) if pairs.is_empty() => {
+            return incomparable("both: the rules leave no output to compare".into());
+        }
+        Ok(pairs) => verdict::judge(&pairs, rules),
+        Err(detail) => {
+            Divergence { bit_equal: Some(false), ..Divergence::of(Class::Structure, detail, true) }
+        }
+    };
+    divergence.primary_degenerate = degenerate::listed(primary, rules);
+    divergence.shadow_degenerate = degenerate::listed(shadow, rules);
+    divergence
+}
+
+fn incomparable(detail: String) -> Divergence {
+    Divergence::of(Class::Incomparable, detail, false)
 }

@@ -1,6 +1,29 @@
 //! From the bytes of an answer to named outputs.
+//!
+//! The format is found by request path, headers and body together, never by `content-type` alone: servers leave it out or
+//! mislabel it. A new protocol is a file under `decode/` and a line in [`READERS`].
+
+mod encoding;
+mod fault;
+mod json;
+mod json_path;
+mod names;
+mod parts;
+mod tensor;
+mod v1_predictions;
+mod v2_binary;
+mod v2_json;
 
 use crate::{Output, Rules};
+pub use fault::{Fault, Undecodable};
+use parts::Parts;
+pub(crate) use tensor::shape_text;
+
+/// Most numbers, strings and containers read from one answer.
+pub(crate) const MAX_ELEMENTS: usize = 1 << 24;
+
+/// Most outputs of one answer.
+pub(crate) const MAX_OUTPUTS: usize = 1024;
 
 /// The parts of an answer that decoding looks at.
 #[derive(Debug, Clone, Copy)]
@@ -22,6 +45,8 @@ pub struct Answer<'a> {
 pub enum Protocol {
     /// Open Inference Protocol V2 as JSON.
     V2Json,
+    /// Open Inference Protocol V2 with tensors in binary after the JSON.
+    V2Binary,
     /// TensorFlow Serving / KServe V1 `predictions` (or `outputs`).
     V1Predictions,
     /// Any JSON, by configured paths.
@@ -34,9 +59,17 @@ impl Protocol {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::V2Json => "v2_json",
+            Self::V2Binary => "v2_binary",
             Self::V1Predictions => "v1_predictions",
             Self::JsonPath => "json_path",
         }
+    }
+
+    /// Whether answers say the type of their outputs. Where they do not, a score may be printed as `1` once and as `0.5` the next
+    /// time, so whole numbers and fractions are no difference of type.
+    #[must_use]
+    pub fn declares_types(self) -> bool {
+        matches!(self, Self::V2Json | Self::V2Binary)
     }
 }
 
@@ -53,21 +86,38 @@ pub struct Decoded {
     pub outputs: Vec<Output>,
 }
 
-/// Why an answer has no outputs; [`Display`](std::fmt::Display) gives the reason stored in the columns.
-#[derive(Debug, thiserror::Error, Clone, PartialEq, Eq)]
-pub enum Undecodable {
-    /// Not a 2xx status.
-    #[error("status {0}")]
-    Status(u16),
-    /// Captured only in part.
-    #[error("body truncated by the capture cap")]
-    Truncated,
-}
+/// Reads an answer of one protocol; `None` when it is of another.
+type Reader = fn(&Parts<'_>) -> Option<Result<Decoded, Undecodable>>;
+
+/// The known formats; the first that takes an answer has it.
+const READERS: &[Reader] = &[v2_binary::read, v2_json::read, v1_predictions::read];
 
 /// Decodes an answer.
 ///
 /// # Errors
 /// When it is no 2xx, is truncated, is not of a known format, or holds no output.
-pub fn decode(_answer: &Answer<'_>, _rules: &Rules) -> Result<Decoded, Undecodable> {
-    Err(Undecodable::Truncated)
+pub fn decode(answer: &Answer<'_>, rules: &Rules) -> Result<Decoded, Undecodable> {
+    if !(200..300).contains(&answer.status) {
+        return Err(Undecodable::Status(answer.status));
+    }
+    if answer.truncated {
+        return Err(Undecodable::Truncated);
+    }
+    let body = encoding::decoded(answer.headers, answer.body)?;
+    if body.is_empty() {
+        return Err(Undecodable::Empty);
+    }
+    let parts = Parts::new(answer, &body)?;
+    let mut decoded = match json_path::read(&parts, rules) {
+        Some(decoded) => decoded?,
+        None => match READERS.iter().find_map(|read| read(&parts)) {
+            Some(decoded) => decoded?,
+            None => return Err(parts.unknown()),
+        },
+    };
+    if decoded.outputs.is_empty() {
+        return Err(Undecodable::NoOutputs);
+    }
+    decoded.outputs.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(decoded)
 }

@@ -16,4 +16,4 @@ pub use class::Class;
 pub use compare::{Divergence, Side, compare};
 pub use decode::{Answer, Decoded, Protocol, Undecodable, decode};
 pub use output::{DType, Output};
-pub use rules::Rules;
+pub use rules::{JsonOutput, OutputRule, Path, Rules, RulesError, Tolerance};

@@ -1,8 +1,11 @@
 //! A decoded output: a named tensor, or text.
 
+use serde::{Deserialize, Serialize};
+
 /// Type of the elements as the answer declares it (Open Inference Protocol names). Answers that declare none (V1, free JSON)
 /// are `Fp64` for numbers with a fraction or exponent anywhere in the output, `Int64` for whole numbers, `Bool`, or `Bytes`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
 #[allow(missing_docs, reason = "the names say it")]
 pub enum DType {
     Bool,

@@ -1,0 +1,108 @@
+//! Answers of the right shape that say nothing: what a kernel that never ran, an unwritten buffer or an overflow leaves behind.
+
+use super::structure::Pair;
+use crate::{DType, Decoded, Output, Rules};
+
+/// A sign of degeneration, in the order they are listed in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Sign {
+    /// All elements of a floating output are 0 (either sign).
+    AllZero,
+    /// Two or more elements of a floating output are all the same, and not 0.
+    Constant,
+    /// NaN that the answer did not write as `null`.
+    Nan,
+    /// An infinity.
+    Infinite,
+    /// `null` for an element.
+    Null,
+    /// No elements, or only empty text.
+    Empty,
+}
+
+impl Sign {
+    /// The name used in columns and reports.
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Self::AllZero => "all_zero",
+            Self::Constant => "constant",
+            Self::Nan => "nan",
+            Self::Infinite => "inf",
+            Self::Null => "null",
+            Self::Empty => "empty",
+        }
+    }
+
+    /// Whether an output with the signs `other` has this one as well, or one that says as much: servers write NaN and infinity
+    /// as `null` where JSON has no better, and all zero is constant too.
+    fn shared(self, other: &[Self]) -> bool {
+        let like: &[Self] = match self {
+            Self::Constant => &[Self::Constant, Self::AllZero],
+            Self::Nan | Self::Infinite | Self::Null => &[Self::Nan, Self::Infinite, Self::Null],
+            Self::AllZero | Self::Empty => &[self],
+        };
+        like.iter().any(|sign| other.contains(sign))
+    }
+}
+
+/// The signs of one output. Integers and booleans are labels and counts: all zero or all the same is normal for them.
+fn signs(output: &Output, dtype: DType) -> Vec<Sign> {
+    let mut signs = Vec::new();
+    if let (true, Some(first)) = (dtype.is_float(), output.values.first()) {
+        let constant = output.values.iter().all(|value| value == first);
+        if constant && *first == 0.0 {
+            signs.push(Sign::AllZero);
+        } else if constant && output.values.len() >= 2 {
+            signs.push(Sign::Constant);
+        }
+    }
+    let nan = output.values.iter().filter(|value| value.is_nan()).count();
+    if dtype != DType::Bytes && nan > output.nulls {
+        signs.push(Sign::Nan);
+    }
+    if output.values.iter().any(|value| value.is_infinite()) {
+        signs.push(Sign::Infinite);
+    }
+    if output.nulls > 0 {
+        signs.push(Sign::Null);
+    }
+    if output.values.is_empty() && output.text.iter().all(String::is_empty) {
+        signs.push(Sign::Empty);
+    }
+    signs
+}
+
+/// All signs of an answer's compared outputs, comma-separated.
+pub(super) fn listed(decoded: &Decoded, rules: &Rules) -> String {
+    let compared = decoded.outputs.iter().filter(|output| rules.compares(&output.name));
+    let mut all: Vec<Sign> = compared.flat_map(|output| signs(output, output.dtype)).collect();
+    all.sort_unstable();
+    all.dedup();
+    all.into_iter().map(Sign::as_str).collect::<Vec<_>>().join(",")
+}
+
+/// Signs that only one side of one output shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct OneSided {
+    pub(super) primary: Option<Sign>,
+    pub(super) shadow: Option<Sign>,
+}
+
+impl OneSided {
+    /// Compares the signs of both sides. `beyond` says whether an element is beyond tolerance: all zero against almost zero, or
+    /// constant against almost constant, is agreement.
+    pub(super) fn of(pair: &Pair<'_>, beyond: bool) -> Self {
+        let primary = signs(pair.primary, pair.dtype);
+        let shadow = signs(pair.shadow, pair.dtype);
+        let counts = |sign: &Sign| beyond || !matches!(sign, Sign::AllZero | Sign::Constant);
+        let only = |own: &[Sign], other: &[Sign]| {
+            own.iter().copied().filter(counts).find(|sign| !sign.shared(other))
+        };
+        Self { primary: only(&primary, &shadow), shadow: only(&shadow, &primary) }
+    }
+
+    /// The first of both.
+    pub(super) fn or(self, other: Self) -> Self {
+        Self { primary: self.primary.or(other.primary), shadow: self.shadow.or(other.shadow) }
+    }
+}

@@ -1,0 +1,88 @@
+//! Distance in units in the last place, at the declared type.
+//!
+//! The bits of two finite floats, taken as sign and magnitude, are integers in the order of the floats; their difference counts the
+//! representable values between them. Near zero that count says nothing, so elements below the smallest normal number of the type
+//! on the primary's side are left out, as are NaN and infinities.
+
+use half::{bf16, f16};
+
+use super::structure::Pair;
+use crate::DType;
+
+/// Largest distance; `None` when no element defines one, or an answer declares no type.
+pub(super) fn largest(pair: &Pair<'_>) -> Option<i64> {
+    if !pair.declared || !pair.dtype.is_float() {
+        return None;
+    }
+    pair.values().filter_map(|(p, s)| distance(p, s, pair.dtype)).max()
+}
+
+/// Distance of two values; `None` where it is not defined.
+pub(super) fn distance(p: f64, s: f64, dtype: DType) -> Option<i64> {
+    let smallest = match dtype {
+        DType::Fp16 => f16::MIN_POSITIVE.to_f64(),
+        DType::Bf16 => bf16::MIN_POSITIVE.to_f64(),
+        DType::Fp32 => f64::from(f32::MIN_POSITIVE),
+        DType::Fp64 => f64::MIN_POSITIVE,
+        _ => return None,
+    };
+    if !p.is_finite() || !s.is_finite() || p.abs() < smallest {
+        return None;
+    }
+    let distance = ordered(s, dtype)?.saturating_sub(ordered(p, dtype)?);
+    Some(distance.saturating_abs())
+}
+
+/// The value as an integer in the order of the floats of the type; both zeros are 0.
+fn ordered(value: f64, dtype: DType) -> Option<i64> {
+    let (negative, magnitude) = match dtype {
+        DType::Fp16 => split(f16::from_f64(value).to_bits().into(), 15),
+        DType::Bf16 => split(bf16::from_f64(value).to_bits().into(), 15),
+        DType::Fp32 => split((value as f32).to_bits().into(), 31),
+        DType::Fp64 => split(value.to_bits(), 63),
+        _ => return None,
+    };
+    Some(if negative { -magnitude } else { magnitude })
+}
+
+fn split(bits: u64, sign: u32) -> (bool, i64) {
+    let negative = bits >> sign & 1 == 1;
+    let magnitude = bits & !(1 << sign);
+    (negative, magnitude.cast_signed())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neighbours_are_1_apart_in_every_type() {
+        let next = f64::from(1.0_f32.next_up());
+        assert_eq!(distance(1.0, next, DType::Fp32), Some(1));
+        assert_eq!(distance(1.0, 1.0_f64.next_down(), DType::Fp64), Some(1));
+        // eps of the types: 2^-10, 2^-7, 2^-23, 2^-52.
+        assert_eq!(distance(1.0, 1.0 + 9.765625e-4, DType::Fp16), Some(1));
+        assert_eq!(distance(1.0, 1.0 + 7.8125e-3, DType::Bf16), Some(1));
+        assert_eq!(distance(1.0, 1.0 + 1.1920928955078125e-7, DType::Fp32), Some(1));
+    }
+
+    #[test]
+    fn the_count_crosses_powers_of_two_and_zero() {
+        assert_eq!(distance(1.0, 2.0, DType::Fp32), Some(1 << 23));
+        assert_eq!(distance(1.0, 2.0, DType::Fp16), Some(1 << 10));
+        assert_eq!(distance(1.0, 2.0, DType::Bf16), Some(1 << 7));
+        assert_eq!(distance(1.0, 2.0, DType::Fp64), Some(1 << 52));
+        assert_eq!(distance(1.0, -1.0, DType::Fp32), Some(2 * 0x3f80_0000));
+        assert_eq!(distance(f64::MAX, -f64::MAX, DType::Fp64), Some(i64::MAX));
+    }
+
+    #[test]
+    fn subnormal_zero_and_not_finite_values_have_none() {
+        assert_eq!(distance(0.0, 1.0, DType::Fp32), None);
+        assert_eq!(distance(1e-310, 1.0, DType::Fp64), None);
+        assert_eq!(distance(5e-5, 1.0, DType::Fp16), None);
+        assert_eq!(distance(f64::NAN, 1.0, DType::Fp32), None);
+        assert_eq!(distance(1.0, f64::INFINITY, DType::Fp32), None);
+        assert_eq!(distance(1.0, 2.0, DType::Int32), None);
+    }
+}

@@ -1,0 +1,93 @@
+//! Undoing `content-encoding` (RFC 9110, section 8.4) on a copy of the body, with a bound on what comes out.
+
+use std::borrow::Cow;
+use std::io::Read;
+
+use flate2::read::{MultiGzDecoder, ZlibDecoder};
+
+use super::fault::{Undecodable, shortened};
+use super::parts::header_values;
+
+/// Most bytes of a decompressed body.
+pub(super) const MAX_BODY: usize = 64 << 20;
+
+/// The body without its content encodings, which are undone in the reverse of the order they are listed in.
+pub(super) fn decoded<'b>(
+    headers: &[(String, String)],
+    body: &'b [u8],
+) -> Result<Cow<'b, [u8]>, Undecodable> {
+    let mut body = Cow::Borrowed(body);
+    let codings = header_values(headers, "content-encoding").flat_map(|value| value.split(','));
+    let codings: Vec<String> = codings.map(|coding| coding.trim().to_ascii_lowercase()).collect();
+    for coding in codings.iter().rev() {
+        body = match coding.as_str() {
+            "" | "identity" => continue,
+            "gzip" | "x-gzip" => bounded(MultiGzDecoder::new(&*body), "gzip")?.into(),
+            // RFC 9110: the zlib format (RFC 1950), not bare deflate.
+            "deflate" => bounded(ZlibDecoder::new(&*body), "deflate")?.into(),
+            other => return Err(Undecodable::Encoding(shortened(other))),
+        };
+    }
+    Ok(body)
+}
+
+fn bounded(reader: impl Read, name: &'static str) -> Result<Vec<u8>, Undecodable> {
+    let mut bytes = Vec::new();
+    let limit = MAX_BODY as u64 + 1;
+    reader.take(limit).read_to_end(&mut bytes).map_err(|_| Undecodable::Corrupt(name))?;
+    if bytes.len() > MAX_BODY {
+        return Err(Undecodable::TooLarge(MAX_BODY));
+    }
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    use flate2::Compression;
+    use flate2::write::{GzEncoder, ZlibEncoder};
+
+    fn gzip(bytes: &[u8]) -> Vec<u8> {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+        encoder.write_all(bytes).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    fn zlib(bytes: &[u8]) -> Vec<u8> {
+        let mut encoder = ZlibEncoder::new(Vec::new(), Compression::fast());
+        encoder.write_all(bytes).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    fn with(coding: &str, body: &[u8]) -> Result<Vec<u8>, Undecodable> {
+        decoded(&[("Content-Encoding".into(), coding.into())], body).map(Cow::into_owned)
+    }
+
+    #[test]
+    fn gzip_deflate_identity_and_chains_are_undone() {
+        assert_eq!(with("gzip", &gzip(b"abc")).unwrap(), b"abc");
+        assert_eq!(with("X-GZIP", &gzip(b"abc")).unwrap(), b"abc");
+        assert_eq!(with("deflate", &zlib(b"abc")).unwrap(), b"abc");
+        assert_eq!(with("identity", b"abc").unwrap(), b"abc");
+        assert_eq!(with("deflate, gzip", &gzip(&zlib(b"abc"))).unwrap(), b"abc");
+    }
+
+    #[test]
+    fn an_unknown_coding_is_named_and_a_damaged_body_too() {
+        assert_eq!(with("br", b"abc"), Err(Undecodable::Encoding("br".into())));
+        assert_eq!(with("zstd", b"abc"), Err(Undecodable::Encoding("zstd".into())));
+        assert_eq!(with("gzip", b"abc"), Err(Undecodable::Corrupt("gzip")));
+        let whole = gzip(b"abcabcabc");
+        assert_eq!(with("gzip", &whole[..whole.len() - 1]), Err(Undecodable::Corrupt("gzip")));
+        assert_eq!(with("deflate", b"abc"), Err(Undecodable::Corrupt("deflate")));
+    }
+
+    #[test]
+    fn a_body_that_grows_past_the_bound_is_refused() {
+        let bomb = gzip(&vec![0; MAX_BODY + 1]);
+        assert!(bomb.len() < MAX_BODY / 100);
+        assert_eq!(with("gzip", &bomb), Err(Undecodable::TooLarge(MAX_BODY)));
+    }
+}

@@ -1,0 +1,75 @@
+//! An answer taken apart once for all readers: path, JSON part, binary tail.
+
+use std::cell::OnceCell;
+
+use jiter::JsonValue;
+
+use super::fault::{Undecodable, shortened};
+use super::{Answer, json};
+
+/// An answer with its body decompressed and split.
+pub(super) struct Parts<'a> {
+    /// Path of the request, without the query.
+    pub(super) path: &'a str,
+    /// The JSON part: the whole body unless the headers mark a binary tail.
+    pub(super) head: &'a [u8],
+    /// Binary tensors after the JSON; `None` when the headers mark none.
+    pub(super) tail: Option<&'a [u8]>,
+    parsed: OnceCell<Result<JsonValue<'a>, Undecodable>>,
+}
+
+impl<'a> Parts<'a> {
+    /// Splits the decompressed body.
+    pub(super) fn new(answer: &Answer<'a>, body: &'a [u8]) -> Result<Self, Undecodable> {
+        let path = answer.path.split('?').next().unwrap_or_default();
+        let (head, tail) = match json_length(answer.headers) {
+            None => (body, None),
+            Some(declared) => {
+                let split = declared.trim().parse().ok().and_then(|length| body.split_at_checked(length));
+                let (head, tail) = split.ok_or_else(|| Undecodable::JsonLength {
+                    declared: shortened(declared),
+                    body: body.len(),
+                })?;
+                (head, Some(tail))
+            }
+        };
+        Ok(Self { path, head, tail, parsed: OnceCell::new() })
+    }
+
+    /// The JSON part, parsed at the first call.
+    pub(super) fn json(&self) -> Result<&JsonValue<'a>, Undecodable> {
+        self.parsed.get_or_init(|| json::parse(self.head)).as_ref().map_err(Clone::clone)
+    }
+
+    /// A field of the JSON part, when that is an object which has it.
+    pub(super) fn field(&self, name: &str) -> Option<&JsonValue<'a>> {
+        self.json().ok().and_then(|value| json::field(value, name))
+    }
+
+    /// Why no reader took the answer.
+    pub(super) fn unknown(&self) -> Undecodable {
+        match self.json() {
+            Err(reason) => reason,
+            Ok(_) if self.field("error").is_some() => Undecodable::ErrorBody,
+            Ok(_) => Undecodable::UnknownFormat,
+        }
+    }
+}
+
+/// Values of the header of that name, whatever its case.
+pub(super) fn header_values<'h>(
+    headers: &'h [(String, String)],
+    name: &'static str,
+) -> impl Iterator<Item = &'h str> {
+    headers.iter().filter(move |(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
+}
+
+/// Length of the JSON part before binary tensors: `Inference-Header-Content-Length` (V2 binary extension), or the parameter of
+/// the media type that the SageMaker front end of Triton puts it in.
+fn json_length(headers: &[(String, String)]) -> Option<&str> {
+    header_values(headers, "inference-header-content-length").next().or_else(|| {
+        let media_type = header_values(headers, "content-type").next()?;
+        let (_, length) = media_type.split_once("json-header-size=")?;
+        length.split(';').next()
+    })
+}

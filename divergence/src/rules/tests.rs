@@ -1,0 +1,89 @@
+use super::*;
+
+fn parse(json: &str) -> Result<Rules, String> {
+    serde_json::from_str(json).map_err(|error| error.to_string())
+}
+
+#[test]
+fn defaults_are_valid_and_an_empty_table_gives_them() {
+    assert_eq!(Rules::default().validate(), Ok(()));
+    assert_eq!(parse("{}").unwrap(), Rules::default());
+}
+
+#[test]
+fn an_unknown_key_a_bad_path_and_a_bad_number_are_named() {
+    for (json, says) in [
+        (r#"{"tolerence":{}}"#, "tolerence"),
+        (r#"{"tolerances":{"FP8":{"rtol":0,"atol":0}}}"#, "FP8"),
+        (r#"{"json_paths":[{"name":"a","path":"$.x["}]}"#, "`$.x[`"),
+        (r#"{"json_paths":[{"name":"a","path":"score"}]}"#, "begin it with /"),
+        (r#"{"json_paths":[{"name":"a","path":"/a~2"}]}"#, "~2"),
+        (r#"{"tolerances":{"FP32":{"rtol":-1,"atol":0}}}"#, "tolerances.FP32.rtol"),
+        (r#"{"outputs":{"s":{"atol":-0.5}}}"#, "outputs.s.atol"),
+        (r#"{"gross_cosine":2}"#, "gross_cosine"),
+        (r#"{"gross_tolerance_units":0.5}"#, "1 or more"),
+        (r#"{"include":["a"],"ignore":["a"]}"#, "`a` is both"),
+        (r#"{"json_paths":[{"name":"a","path":"/a"},{"name":"a","path":"/b"}]}"#, "two paths"),
+    ] {
+        let error = parse(json).unwrap_err();
+        assert!(error.contains(says), "{json}: {error}");
+    }
+}
+
+#[test]
+fn tolerances_go_from_output_to_type_to_default() {
+    let rules = parse(
+        r#"{"tolerances":{"FP32":{"rtol":0.5,"atol":0.25}},"outputs":{"score":{"atol":2.0,"threshold":0.5}}}"#,
+    )
+    .unwrap();
+    assert_eq!(rules.tolerance("other", DType::Fp64, true), Tolerance { rtol: 1e-6, atol: 1e-8 });
+    assert_eq!(rules.tolerance("other", DType::Fp32, true), Tolerance { rtol: 0.5, atol: 0.25 });
+    assert_eq!(rules.tolerance("score", DType::Fp32, true), Tolerance { rtol: 0.5, atol: 2.0 });
+    assert_eq!(rules.tolerance("other", DType::Fp64, false), Tolerance { rtol: 0.5, atol: 0.25 });
+    assert_eq!(rules.tolerance("other", DType::Int64, true), Tolerance::EXACT);
+    assert_eq!((rules.threshold("score"), rules.threshold("other")), (Some(0.5), None));
+}
+
+#[test]
+fn include_and_ignore_choose_by_exact_name() {
+    let all = Rules::default();
+    assert!(all.compares("a"));
+    let some = Rules { include: vec!["a".into()], ..Rules::default() };
+    assert!(some.compares("a") && !some.compares("ab"));
+    let rest = Rules { ignore: vec!["a".into()], ..Rules::default() };
+    assert!(!rest.compares("a") && rest.compares("ab"));
+}
+
+#[test]
+fn rules_survive_a_round_trip_and_the_hash_follows_every_field() {
+    let base = Rules::default();
+    let texts = [
+        "{}",
+        r#"{"include":["a"]}"#,
+        r#"{"ignore":["a"]}"#,
+        r#"{"tolerances":{"FP32":{"rtol":0.5,"atol":0.25}}}"#,
+        r#"{"outputs":{"a":{"threshold":0.5}}}"#,
+        r#"{"json_paths":[{"name":"a","path":"$.a[*]"}]}"#,
+        r#"{"json_paths":[{"name":"a","path":"/a","request_path":"/p"}]}"#,
+        r#"{"gross_log10_ratio":1.0}"#,
+        r#"{"gross_tolerance_units":50.0}"#,
+        r#"{"gross_cosine":0.5}"#,
+        r#"{"floor":0.1}"#,
+    ];
+    let mut hashes = BTreeSet::new();
+    for text in texts {
+        let rules = parse(text).unwrap();
+        assert_eq!(parse(&serde_json::to_string(&rules).unwrap()).unwrap(), rules);
+        assert!(hashes.insert(rules.hash()), "{text}");
+    }
+    assert_eq!(parse("{}").unwrap().hash(), base.hash());
+    assert_eq!(base.hash().len(), 16);
+}
+
+#[test]
+fn a_pointer_selects_one_value_and_a_json_path_many() {
+    let value = serde_json::json!({"a": [{"s": 1}, {"s": 2}]});
+    assert_eq!(Path::parse("/a/1/s").unwrap().select(&value), [&serde_json::json!(2)]);
+    assert_eq!(Path::parse("$.a[*].s").unwrap().select(&value).len(), 2);
+    assert!(Path::parse("/b").unwrap().select(&value).is_empty());
+}

@@ -81,30 +81,24 @@ impl Service {
             let version = version.map(|version| format!(" version {version:?}")).unwrap_or_default();
             return error(
                 StatusCode::NOT_FOUND,
-                format!("unknown model {name:?}{version}: this server has ranker version 1"),
+                format!(
+                    "unknown model {name:?}{version}: this server has {:?} version {:?}",
+                    self.ranker.name(),
+                    self.ranker.version()
+                ),
             );
         }
-        let (method, answer) = match route {
+        match route {
             Route::Unknown => {
-                let message = format!("there is nothing at {:?}", request.uri().path());
-                return error(StatusCode::NOT_FOUND, message);
+                error(StatusCode::NOT_FOUND, format!("there is nothing at {:?}", request.uri().path()))
             }
-            Route::Model(_, _, Verb::Infer) if request.method() == Method::POST => {
-                return self.infer(request).await;
-            }
-            Route::Model(_, _, Verb::Infer) => ("POST", None),
-            Route::Server => ("GET", Some(self.server_metadata())),
-            Route::Health | Route::Model(_, _, Verb::Ready) => ("GET", Some(Value::Null)),
-            Route::Model(_, _, Verb::Metadata) => ("GET", Some(self.model_metadata())),
-        };
-        match answer {
-            Some(Value::Null) if request.method() == Method::GET => Response::new(Full::default()),
-            Some(body) if request.method() == Method::GET => respond(StatusCode::OK, body.to_string().into()),
-            _ => {
-                let message = format!("{} is not for this path: use {method}", request.method());
-                let mut answer = error(StatusCode::METHOD_NOT_ALLOWED, message);
-                answer.headers_mut().insert(ALLOW, HeaderValue::from_static(method));
-                answer
+            Route::Model(_, _, Verb::Infer) if request.method() == Method::POST => self.infer(request).await,
+            Route::Model(_, _, Verb::Infer) => wrong_method(request.method(), "POST"),
+            _ if request.method() != Method::GET => wrong_method(request.method(), "GET"),
+            Route::Health | Route::Model(_, _, Verb::Ready) => Response::new(Full::default()),
+            Route::Server => respond(StatusCode::OK, self.server_metadata().to_string().into()),
+            Route::Model(_, _, Verb::Metadata) => {
+                respond(StatusCode::OK, self.model_metadata().to_string().into())
             }
         }
     }
@@ -178,4 +172,11 @@ fn respond(status: StatusCode, body: Bytes) -> Answer {
 
 fn error(status: StatusCode, message: impl Display) -> Answer {
     respond(status, json!({ "error": message.to_string() }).to_string().into())
+}
+
+fn wrong_method(method: &Method, allowed: &'static str) -> Answer {
+    let mut answer =
+        error(StatusCode::METHOD_NOT_ALLOWED, format!("{method} is not for this path: use {allowed}"));
+    answer.headers_mut().insert(ALLOW, HeaderValue::from_static(allowed));
+    answer
 }

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use crate::http::Client;
 use crate::process::Process;
+use crate::wait;
 
 /// A finished run.
 #[derive(Debug, Clone)]
@@ -76,22 +77,19 @@ impl Proxy {
         Self { url, admin, process }
     }
 
-    /// The sum of the samples of a metric over all labels; only those whose labels contain `label`.
+    /// The sum of the samples of a metric whose labels contain `label`; none when there is no such sample.
     ///
     /// # Panics
-    /// When the admin port does not answer, or no such sample is there.
+    /// When the admin port does not answer.
     #[must_use]
-    pub fn metric(&self, name: &str, label: &str) -> f64 {
+    pub fn metric(&self, name: &str, label: &str) -> Option<f64> {
         let text = Client::default().get(&format!("{}/metrics", self.admin)).text();
-        let samples: Vec<f64> = text
-            .lines()
+        text.lines()
             .filter(|line| !line.starts_with('#'))
             .filter_map(|line| line.rsplit_once(' '))
             .filter(|(key, _)| key.split('{').next() == Some(name) && key.contains(label))
             .filter_map(|(_, value)| value.parse().ok())
-            .collect();
-        assert!(!samples.is_empty(), "no sample of {name} with {label:?} in:\n{text}");
-        samples.iter().sum()
+            .reduce(|sum: f64, value: f64| sum + value)
     }
 
     /// The answer of `/status`.
@@ -101,6 +99,19 @@ impl Proxy {
     #[must_use]
     pub fn status(&self) -> Value {
         Client::default().get(&format!("{}/status", self.admin)).json()
+    }
+
+    /// Waits until all that was mirrored has ended and is delivered or counted as dropped; gives the last `/status`.
+    ///
+    /// # Panics
+    /// When that does not happen before the deadline.
+    pub fn settled(&self) -> Value {
+        wait::until("what was mirrored is delivered or dropped", || {
+            let status = self.status();
+            let count = |name: &str| status[name].as_u64().unwrap_or_else(|| panic!("no {name} in {status}"));
+            (count("mirrored") == count("ended") && count("ended") == count("delivered") + count("dropped"))
+                .then_some(status)
+        })
     }
 
     /// Stops it in order (SIGTERM) and gives its output.

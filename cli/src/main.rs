@@ -1,1 +1,41 @@
-fn main() {}
+//! The `shadowdiff` binary: arguments, configuration files, logging and exit codes; what it does is in the libraries.
+//!
+//! Exit codes: 0 pass or done, 1 the gate failed, 2 inconclusive, 3 the tool failed, 64 wrong usage or configuration.
+
+mod args;
+mod commands;
+mod config;
+mod exit;
+mod folder;
+mod logging;
+mod signals;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use args::{Args, Command};
+
+fn main() -> ExitCode {
+    let args = match Args::try_parse() {
+        Ok(args) => args,
+        Err(error) => {
+            // Printing to a closed pipe is no failure of ours.
+            let _ = error.print();
+            return if error.use_stderr() { exit::USAGE.into() } else { ExitCode::SUCCESS };
+        }
+    };
+    logging::init(args.log, args.color);
+    let result = match args.command {
+        Command::Proxy(args) => commands::proxy::run(args),
+        Command::Record(args) => commands::record::run(args),
+        Command::Analyze(command) => commands::analyze::run(command, args.color),
+        Command::Demo(command) => commands::demo::run(command, args.color),
+        Command::DemoServer(args) => commands::demo_server::run(args),
+        Command::Completions(args) => commands::completions::run(args),
+    };
+    match result {
+        Ok(code) => code.into(),
+        Err(error) => exit::report(&error),
+    }
+}

@@ -1,0 +1,42 @@
+//! One file per sub-command.
+
+pub(crate) mod analyze;
+pub(crate) mod completions;
+pub(crate) mod demo;
+pub(crate) mod demo_server;
+pub(crate) mod proxy;
+pub(crate) mod record;
+
+use std::time::Duration;
+
+use anyhow::Context;
+use tokio::net::TcpListener;
+
+/// Binds an address.
+async fn bind(address: std::net::SocketAddr, what: &str) -> anyhow::Result<TcpListener> {
+    let listener = TcpListener::bind(address).await;
+    listener
+        .with_context(|| format!("cannot listen on {address} ({what}); choose another address with --{what}"))
+}
+
+/// The runtime of a command.
+fn runtime(threads: Option<usize>) -> anyhow::Result<tokio::runtime::Runtime> {
+    let mut builder = tokio::runtime::Builder::new_multi_thread();
+    if let Some(threads) = threads {
+        builder.worker_threads(threads.max(1));
+    }
+    builder.enable_all().build().context("the runtime cannot be made")
+}
+
+/// The name of this machine, for names of proxies and nodes.
+fn hostname() -> String {
+    let name = std::fs::read_to_string("/proc/sys/kernel/hostname")
+        .ok()
+        .or_else(|| std::env::var("HOSTNAME").ok())
+        .map(|name| name.trim().to_owned())
+        .filter(|name| !name.is_empty());
+    name.unwrap_or_else(|| "localhost".into())
+}
+
+/// How often progress on long work is told in a log.
+const TELL_EVERY: Duration = Duration::from_secs(10);

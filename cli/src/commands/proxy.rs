@@ -1,0 +1,80 @@
+//! `shadowdiff proxy`.
+
+use std::future::Future;
+use std::sync::Arc;
+
+use exchange::{Item, Ledger};
+use proxy::publish::{Kafka, Publish};
+
+use super::{bind, hostname, runtime};
+use crate::config::resolve::Destination;
+use crate::config::{file, record, resolve};
+use crate::exit::Usage;
+use crate::signals::Stop;
+use crate::{args, folder};
+
+pub(crate) fn run(args: args::Proxy) -> anyhow::Result<u8> {
+    let file = file::read(args.config.as_deref())?;
+    let resolved = resolve::proxy(&args, &file, &hostname()).map_err(Usage::of)?;
+    let mut recording = None;
+    let publisher: Arc<dyn Publish> = match &resolved.to {
+        Destination::Kafka(settings) => Arc::new(Kafka::connect(settings.clone()).map_err(Usage::of)?),
+        Destination::Folder(out) => {
+            let settings = record::settings(&file, out.clone()).map_err(Usage::of)?;
+            let (publisher, thread) = folder::open(settings, &resolved.config.name)?;
+            recording = Some(thread);
+            publisher
+        }
+    };
+    let ledger = runtime(resolved.threads)?.block_on(serve(resolved, publisher))?;
+    tell(&ledger);
+    if let Some(recording) = recording {
+        let progress = recording.join()?;
+        tracing::info!(rows = progress.rows, files = progress.files, "recorded");
+    }
+    Ok(0)
+}
+
+async fn serve(resolved: resolve::Proxy, publisher: Arc<dyn Publish>) -> anyhow::Result<Ledger> {
+    let stop = Stop::catch()?;
+    let listener = bind(resolved.listen, "listen").await?;
+    let admin = bind(resolved.admin, "admin").await?;
+    let config = resolved.config;
+    let nodes = |target: &proxy::config::Target| {
+        target.nodes.iter().map(|node| node.name.as_str()).collect::<Vec<_>>().join(",")
+    };
+    tracing::info!(primary = nodes(&config.primary), "target");
+    for shadow in &config.shadows {
+        let sample = config.sampling.fraction.get();
+        tracing::info!(shadow = shadow.target.name, nodes = nodes(&shadow.target), sample, "target");
+    }
+    tracing::info!(to = publisher.describe(), run = config.run, proxy = config.name, "recording");
+    tracing::info!("listening addr={} admin={}", listener.local_addr()?, admin.local_addr()?);
+    run_until(config, listener, admin, publisher, stop.wait()).await
+}
+
+async fn run_until(
+    config: proxy::Config,
+    listener: tokio::net::TcpListener,
+    admin: tokio::net::TcpListener,
+    publisher: Arc<dyn Publish>,
+    stop: impl Future<Output = ()>,
+) -> anyhow::Result<Ledger> {
+    proxy::run(config, listener, Some(admin), publisher, stop).await.map_err(Usage::of)
+}
+
+fn tell(ledger: &Ledger) {
+    let mirrored = ledger.total(|item| item == Item::Mirrored);
+    let delivered = ledger.total(|item| item == Item::Delivered);
+    let dropped = ledger.total(|item| matches!(item, Item::Dropped(_)));
+    if mirrored == delivered {
+        tracing::info!(mirrored, delivered, dropped, "stopped");
+    } else {
+        tracing::error!(
+            mirrored,
+            delivered,
+            dropped,
+            "stopped: not everything that was mirrored is recorded"
+        );
+    }
+}

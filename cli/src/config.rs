@@ -1,0 +1,9 @@
+//! The configuration file: what it may say ([`raw`]) and what it means together with the flags.
+
+pub(crate) mod file;
+pub(crate) mod raw;
+pub(crate) mod record;
+pub(crate) mod resolve;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,113 @@
+//! The file as it is written: every key optional, unknown keys refused, units in the names.
+//! `docs/OPERATIONS.md` explains each key; a test holds the two together.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use serde::Deserialize;
+
+/// The whole file.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Raw {
+    pub(crate) proxy: Proxy,
+    pub(crate) limits: Limits,
+    pub(crate) primary: Target,
+    pub(crate) shadow: Vec<Target>,
+    pub(crate) route: Vec<Route>,
+    pub(crate) kafka: Kafka,
+    pub(crate) record: Record,
+    pub(crate) compare: divergence::Rules,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Proxy {
+    pub(crate) listen: Option<SocketAddr>,
+    pub(crate) admin: Option<SocketAddr>,
+    pub(crate) name: Option<String>,
+    pub(crate) run: Option<String>,
+    pub(crate) sample: Option<String>,
+    pub(crate) sample_by_header: Option<String>,
+    pub(crate) sample_seed: u64,
+    pub(crate) secrets: Vec<String>,
+    pub(crate) ledger_every_ms: Option<u64>,
+    pub(crate) drain_ms: Option<u64>,
+    pub(crate) threads: Option<usize>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Limits {
+    pub(crate) connections: Option<usize>,
+    pub(crate) mirror_inflight: Option<usize>,
+    pub(crate) mirror_bytes: Option<usize>,
+    pub(crate) body_bytes: Option<usize>,
+    pub(crate) message_bytes: Option<usize>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Target {
+    pub(crate) name: Option<String>,
+    pub(crate) role: Option<String>,
+    pub(crate) nodes: Vec<Node>,
+    pub(crate) timeout_ms: Option<u64>,
+    pub(crate) connect_timeout_ms: Option<u64>,
+    pub(crate) idle_timeout_ms: Option<u64>,
+    pub(crate) host: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+pub(crate) enum Node {
+    Url(String),
+    Table(NodeTable),
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct NodeTable {
+    pub(crate) url: String,
+    pub(crate) name: Option<String>,
+    #[serde(default)]
+    pub(crate) labels: BTreeMap<String, String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Route {
+    pub(crate) name: String,
+    #[serde(default)]
+    pub(crate) methods: Vec<String>,
+    #[serde(default)]
+    pub(crate) path: Option<String>,
+    #[serde(default)]
+    pub(crate) mirror: Option<bool>,
+    #[serde(default)]
+    pub(crate) sample: Option<String>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Kafka {
+    pub(crate) brokers: Option<String>,
+    pub(crate) topic: Option<String>,
+    pub(crate) queue_messages: Option<u32>,
+    pub(crate) queue_kib: Option<u32>,
+    pub(crate) delivery_timeout_ms: Option<u64>,
+    pub(crate) options: BTreeMap<String, String>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Record {
+    pub(crate) out: Option<PathBuf>,
+    pub(crate) group: Option<String>,
+    pub(crate) file_rows: Option<u64>,
+    pub(crate) file_bytes: Option<u64>,
+    pub(crate) file_age_ms: Option<u64>,
+    pub(crate) bodies: Option<String>,
+    pub(crate) values_cap: Option<usize>,
+}

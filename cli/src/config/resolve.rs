@@ -1,0 +1,192 @@
+//! File and flags together, as the proxy's validated configuration. Pure: the host's name is an argument.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use exchange::Role;
+use proxy::config::{Config, Fraction, HostPolicy, Limits, Node, Route, Sampling, Shadow, Target};
+use proxy::publish::KafkaSettings;
+
+use super::raw;
+use crate::args;
+
+/// Topic without a word about it.
+pub(crate) const TOPIC: &str = "shadowdiff";
+
+/// What `shadowdiff proxy` runs with.
+#[derive(Debug)]
+pub(crate) struct Proxy {
+    pub(crate) config: Config,
+    pub(crate) listen: SocketAddr,
+    pub(crate) admin: SocketAddr,
+    pub(crate) to: Destination,
+    pub(crate) threads: Option<usize>,
+}
+
+/// Where exchanges go.
+#[derive(Debug)]
+pub(crate) enum Destination {
+    Kafka(KafkaSettings),
+    Folder(PathBuf),
+}
+
+/// Joins file and flags; flags win.
+///
+/// # Errors
+/// When a value is none, or what is needed is not there.
+pub(crate) fn proxy(flags: &args::Proxy, file: &raw::Raw, hostname: &str) -> anyhow::Result<Proxy> {
+    let listen = flags.listen.or(file.proxy.listen).unwrap_or(SocketAddr::from(([127, 0, 0, 1], 8080)));
+    let admin = flags.admin.or(file.proxy.admin).unwrap_or(SocketAddr::from(([127, 0, 0, 1], 9901)));
+    let name = flags.name.clone().or_else(|| file.proxy.name.clone());
+    let run = flags.run.clone().or_else(|| file.proxy.run.clone());
+    let limits = limits(&file.limits);
+    let to = destination(flags, file, limits.message)?;
+    let sample = flags.sample.as_deref().or(file.proxy.sample.as_deref()).unwrap_or("100%");
+    let by_header = match &file.proxy.sample_by_header {
+        Some(name) => {
+            Some(name.parse().with_context(|| format!("sample_by_header: `{name}` is no header name"))?)
+        }
+        None => None,
+    };
+    let config = Config {
+        name: name.unwrap_or_else(|| format!("{hostname}-{}", listen.port())),
+        run: run.unwrap_or_else(|| exchange::Uuid::now_v7().to_string()),
+        primary: target(&file.primary, &flags.primary, "primary", Duration::from_secs(60))?,
+        shadows: shadows(flags, file)?,
+        routes: if file.route.is_empty() {
+            vec![Route::default()]
+        } else {
+            file.route.iter().map(route).collect::<anyhow::Result<_>>()?
+        },
+        sampling: Sampling { fraction: fraction(sample)?, by_header, seed: file.proxy.sample_seed },
+        limits,
+        secrets: file.proxy.secrets.clone(),
+        ledger_every: Duration::from_millis(file.proxy.ledger_every_ms.unwrap_or(10_000).max(100)),
+        drain: Duration::from_millis(file.proxy.drain_ms.unwrap_or(20_000)),
+    };
+    config.validate()?;
+    Ok(Proxy { config, listen, admin, to, threads: file.proxy.threads })
+}
+
+fn destination(flags: &args::Proxy, file: &raw::Raw, max_message: usize) -> anyhow::Result<Destination> {
+    if let Some(out) = &flags.out {
+        return Ok(Destination::Folder(out.clone()));
+    }
+    if let Some(brokers) = flags.kafka.as_ref().or(file.kafka.brokers.as_ref()) {
+        let topic = flags.topic.as_ref().or(file.kafka.topic.as_ref()).map_or(TOPIC, String::as_str);
+        let mut settings = KafkaSettings::new(brokers.as_str(), topic);
+        settings.max_message = max_message;
+        settings.queue_messages = file.kafka.queue_messages.unwrap_or(settings.queue_messages);
+        settings.queue_kib = file.kafka.queue_kib.unwrap_or(settings.queue_kib);
+        if let Some(timeout) = file.kafka.delivery_timeout_ms {
+            settings.delivery_timeout = Duration::from_millis(timeout);
+        }
+        settings.options = file.kafka.options.clone().into_iter().collect();
+        return Ok(Destination::Kafka(settings));
+    }
+    if let Some(out) = &file.record.out {
+        return Ok(Destination::Folder(out.clone()));
+    }
+    bail!("nowhere to record to: give --kafka BROKERS or --out DIR")
+}
+
+fn limits(raw: &raw::Limits) -> Limits {
+    let default = Limits::default();
+    Limits {
+        connections: raw.connections.unwrap_or(default.connections),
+        mirror_inflight: raw.mirror_inflight.unwrap_or(default.mirror_inflight),
+        mirror_bytes: raw.mirror_bytes.unwrap_or(default.mirror_bytes),
+        body: raw.body_bytes.unwrap_or(default.body),
+        message: raw.message_bytes.unwrap_or(default.message),
+    }
+}
+
+/// Shadows of the flags replace those of the file with the same role.
+fn shadows(flags: &args::Proxy, file: &raw::Raw) -> anyhow::Result<Vec<Shadow>> {
+    let timeout = Duration::from_secs(30);
+    let mut shadows = Vec::new();
+    for (role, urls) in [(Role::Candidate, &flags.candidate), (Role::Control, &flags.control)] {
+        if !urls.is_empty() {
+            shadows.push(Shadow {
+                target: target(&raw::Target::default(), urls, role.as_str(), timeout)?,
+                role,
+            });
+        }
+    }
+    for raw in &file.shadow {
+        let role = match raw.role.as_deref() {
+            None | Some("candidate") => Role::Candidate,
+            Some("control") => Role::Control,
+            Some(other) => bail!("role `{other}` of a shadow: write candidate or control"),
+        };
+        let replaced = match role {
+            Role::Candidate => !flags.candidate.is_empty(),
+            Role::Control => !flags.control.is_empty(),
+        };
+        if !replaced {
+            shadows.push(Shadow { target: target(raw, &[], role.as_str(), timeout)?, role });
+        }
+    }
+    Ok(shadows)
+}
+
+fn target(raw: &raw::Target, urls: &[String], name: &str, timeout: Duration) -> anyhow::Result<Target> {
+    let name = raw.name.clone().unwrap_or_else(|| name.to_owned());
+    let nodes = if urls.is_empty() {
+        raw.nodes.iter().map(node).collect::<anyhow::Result<Vec<_>>>()
+    } else {
+        urls.iter().map(|url| Ok(url.parse::<Node>()?)).collect()
+    };
+    let host = match raw.host.as_deref() {
+        None | Some("preserve") => HostPolicy::Preserve,
+        Some("node") => HostPolicy::Node,
+        Some(other) => bail!("host `{other}` of {name}: write preserve or node"),
+    };
+    let millis = |value: Option<u64>, default| value.map_or(default, Duration::from_millis);
+    Ok(Target {
+        nodes: nodes.with_context(|| format!("nodes of {name}"))?,
+        timeout: millis(raw.timeout_ms, timeout),
+        connect_timeout: millis(raw.connect_timeout_ms, Duration::from_secs(2)),
+        idle_timeout: millis(raw.idle_timeout_ms, Duration::from_secs(4)),
+        host,
+        name,
+    })
+}
+
+fn node(raw: &raw::Node) -> anyhow::Result<Node> {
+    match raw {
+        raw::Node::Url(url) => Ok(url.parse()?),
+        raw::Node::Table(table) => {
+            let labels = table.labels.clone().into_iter().collect();
+            let mut node = table.url.parse::<Node>()?.with_labels(labels);
+            if let Some(name) = &table.name {
+                node.name.clone_from(name);
+            }
+            Ok(node)
+        }
+    }
+}
+
+fn route(raw: &raw::Route) -> anyhow::Result<Route> {
+    let method = |text: &String| {
+        text.to_ascii_uppercase().parse().with_context(|| format!("method `{text}` of route {}", raw.name))
+    };
+    let path_prefix = raw.path.clone().unwrap_or_else(|| "/".into());
+    if !path_prefix.starts_with('/') {
+        bail!("path `{path_prefix}` of route {}: a prefix that begins with /", raw.name);
+    }
+    Ok(Route {
+        name: raw.name.clone(),
+        methods: raw.methods.iter().map(method).collect::<anyhow::Result<_>>()?,
+        path_prefix,
+        mirror: raw.mirror.unwrap_or(true),
+        sample: raw.sample.as_deref().map(fraction).transpose()?,
+    })
+}
+
+/// A share such as `5%`.
+pub(crate) fn fraction(text: &str) -> anyhow::Result<Fraction> {
+    Ok(text.parse::<Fraction>()?)
+}

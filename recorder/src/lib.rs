@@ -10,6 +10,8 @@
 //! values.
 
 mod error;
+#[cfg(test)]
+mod fixture;
 mod kafka;
 mod local;
 mod partition;

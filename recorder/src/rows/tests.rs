@@ -1,1 +1,180 @@
+use ::exchange::columns::{DEAD_LETTERS, EXCHANGES, LEDGER, RULES_KEY};
+use ::exchange::{Exchange, Item, Ledger, LedgerItem, Leg, Outcome};
+use arrow_array::Array;
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float64Type, Int32Type, Int64Type, TimestampMicrosecondType};
 
+use super::*;
+use crate::fixture::{AT_US, answer, exchange, leg};
+use crate::{Bodies, Settings};
+
+const ORIGIN: Origin<'static> = Origin { topic: "t", partition: 2, offset: 40 };
+
+fn batch(exchange: &Exchange, settings: &Settings) -> RecordBatch {
+    let mut rows = Rows::new(EXCHANGES, &[(RULES_KEY, "hash")]);
+    put_exchange(&mut rows, ORIGIN, exchange, &judge(exchange, settings), settings);
+    assert_eq!(rows.len(), 1);
+    assert!(rows.bytes() > 100);
+    let batch = rows.take().unwrap();
+    assert_eq!((rows.len(), rows.bytes()), (0, 0));
+    batch
+}
+
+fn text(batch: &RecordBatch, name: &str) -> Option<String> {
+    let column = batch.column_by_name(name).unwrap().as_string::<i32>();
+    column.is_valid(0).then(|| column.value(0).to_owned())
+}
+
+fn int64(batch: &RecordBatch, name: &str) -> i64 {
+    batch.column_by_name(name).unwrap().as_primitive::<Int64Type>().value(0)
+}
+
+fn int32(batch: &RecordBatch, name: &str) -> i32 {
+    batch.column_by_name(name).unwrap().as_primitive::<Int32Type>().value(0)
+}
+
+fn texts(batch: &RecordBatch, name: &str) -> Vec<String> {
+    let list = batch.column_by_name(name).unwrap().as_list::<i32>().value(0);
+    list.as_string::<i32>().iter().map(|item| item.unwrap().to_owned()).collect()
+}
+
+fn floats(batch: &RecordBatch, name: &str) -> Vec<f64> {
+    let list = batch.column_by_name(name).unwrap().as_list::<i32>().value(0);
+    list.as_primitive::<Float64Type>().values().to_vec()
+}
+
+fn is_null(batch: &RecordBatch, name: &str) -> bool {
+    batch.column_by_name(name).unwrap().is_null(0)
+}
+
+#[test]
+fn an_exchange_fills_its_row() {
+    let batch = batch(&exchange(7), &Settings::new("out"));
+    assert_eq!(batch.schema().metadata()[RULES_KEY], "hash");
+    for (name, value) in [
+        ("exchange_id", "00000000-0000-0000-0000-000000000007"),
+        ("request_id", "req-1"),
+        ("topic", "t"),
+        ("path", "/v2/models/ranker/infer"),
+        ("model", "ranker"),
+        ("protocol", "v2_json"),
+        ("request_headers", r#"[["accept","*/*"]]"#),
+        ("shadow_role", "candidate"),
+        ("primary_labels", r#"{"gpu":"T4"}"#),
+        ("primary_outcome", "answered"),
+        ("primary_model_version", "3"),
+        ("shadow_headers", r#"[["content-type","application/json"]]"#),
+        ("class", "BIT_EQUAL"),
+    ] {
+        assert_eq!(text(&batch, name).as_deref(), Some(value), "{name}");
+    }
+    assert_eq!((int64(&batch, "sequence"), int32(&batch, "partition"), int64(&batch, "offset")), (7, 2, 40));
+    let received = batch.column_by_name("received_at").unwrap().as_primitive::<TimestampMicrosecondType>();
+    assert_eq!(received.value(0), AT_US + 7);
+    assert_eq!((int32(&batch, "shadow_status"), int32(&batch, "shadow_inflight")), (200, 7));
+    assert_eq!(texts(&batch, "primary_output_names"), ["score"]);
+    assert_eq!(texts(&batch, "primary_output_dtypes"), ["FP32"]);
+    assert_eq!(texts(&batch, "primary_output_shapes"), ["2"]);
+    assert_eq!(floats(&batch, "shadow_values"), [0.25, 0.75]);
+    assert_eq!(int64(&batch, "shadow_values_total"), 2);
+    let body = batch.column_by_name("primary_body").unwrap().as_binary::<i32>();
+    assert_eq!(body.value(0), answer("0.25,0.75").as_bytes());
+    for name in ["trace_id", "query", "primary_stream", "primary_undecodable", "shadow_text"] {
+        assert!(is_null(&batch, name), "{name}");
+    }
+}
+
+#[test]
+fn a_leg_without_an_answer_is_incomparable_and_says_why() {
+    let mut timed_out = exchange(0);
+    timed_out.shadow = Leg::unsent(Outcome::TimedOut, "no answer within 2 s");
+    let row = batch(&timed_out, &Settings::new("out"));
+    assert_eq!(text(&row, "class").as_deref(), Some("INCOMPARABLE"));
+    assert_eq!(text(&row, "shadow_undecodable").as_deref(), Some("timed_out"));
+    assert_eq!(text(&row, "shadow_reason").as_deref(), Some("no answer within 2 s"));
+    assert_eq!(text(&row, "protocol").as_deref(), Some("v2_json"));
+    assert!(is_null(&row, "shadow_status") && is_null(&row, "shadow_score") && is_null(&row, "shadow_body"));
+    assert!(texts(&row, "shadow_output_names").is_empty());
+
+    timed_out.primary.body.cut(10);
+    let row = batch(&timed_out, &Settings::new("out"));
+    assert!(text(&row, "primary_undecodable").unwrap().contains("truncated"));
+    assert_eq!(text(&row, "protocol").as_deref(), Some("unknown"));
+    assert_eq!(text(&row, "model").as_deref(), Some("ranker"), "from the path");
+
+    timed_out.primary.status = None;
+    let row = batch(&timed_out, &Settings::new("out"));
+    assert_eq!(text(&row, "primary_undecodable").as_deref(), Some("answered without a status"));
+}
+
+#[test]
+fn bodies_are_kept_as_asked() {
+    let same = exchange(0);
+    let mut other = exchange(0);
+    other.shadow = leg("0.75,0.25");
+    for (bodies, keeps_same, keeps_other) in
+        [(Bodies::All, true, true), (Bodies::Divergent, false, true), (Bodies::None, false, false)]
+    {
+        let settings = Settings { bodies, ..Settings::new("out") };
+        for (exchange, keeps) in [(&same, keeps_same), (&other, keeps_other)] {
+            let row = batch(exchange, &settings);
+            for name in ["request_body", "primary_body", "shadow_body"] {
+                assert_eq!(is_null(&row, name), !keeps, "{name} {bodies:?}");
+            }
+            assert_eq!(text(&row, "primary_body_digest"), exchange.primary.body.digest_hex());
+        }
+    }
+}
+
+#[test]
+fn values_are_cut_at_the_cap_and_counted_whole() {
+    let settings = Settings { values_cap: 1, ..Settings::new("out") };
+    let row = batch(&exchange(0), &settings);
+    assert_eq!(floats(&row, "primary_values"), [0.25]);
+    assert_eq!(int64(&row, "primary_values_total"), 2);
+}
+
+#[test]
+fn counts_beyond_the_column_are_the_largest_it_holds() {
+    let mut odd = exchange(0);
+    odd.sequence = u64::MAX;
+    odd.shadow.inflight = u32::MAX;
+    odd.shadow.stream = Some(u64::MAX);
+    let row = batch(&odd, &Settings::new("out"));
+    assert_eq!((int64(&row, "sequence"), int64(&row, "shadow_stream")), (i64::MAX, i64::MAX));
+    assert_eq!(int32(&row, "shadow_inflight"), i32::MAX);
+}
+
+#[test]
+fn a_ledger_has_a_row_for_each_count_and_one_for_none() {
+    let mut rows = Rows::new(LEDGER, &[]);
+    let item = |item| LedgerItem { item, target: "candidate".into(), inflight_from: 8, count: 5 };
+    let mut ledger = Ledger { proxy: "p".into(), snapshot: 3, closing: true, ..Ledger::default() };
+    put_ledger(&mut rows, &ledger);
+    ledger.items = vec![item(Item::Mirrored), item(Item::Outcome(Outcome::Shed))];
+    put_ledger(&mut rows, &ledger);
+    let batch = rows.take().unwrap();
+    let items = batch.column_by_name("item").unwrap().as_string::<i32>();
+    assert_eq!(items.iter().flatten().collect::<Vec<_>>(), ["mirrored", "mirrored", "outcome.shed"]);
+    let counts = batch.column_by_name("count").unwrap().as_primitive::<Int64Type>();
+    assert_eq!(counts.values(), &[0, 5, 5]);
+}
+
+#[test]
+fn a_large_dead_letter_keeps_its_first_part_and_says_so() {
+    let mut rows = Rows::new(DEAD_LETTERS, &[]);
+    let payload = vec![1; (1 << 20) + 5];
+    let letter = DeadLetter { at_us: None, reason: "not an envelope", key: None, payload: Some(&payload) };
+    put_dead_letter(&mut rows, ORIGIN, &letter);
+    let batch = rows.take().unwrap();
+    assert_eq!(batch.column_by_name("payload").unwrap().as_binary::<i32>().value(0).len(), 1 << 20);
+    let reason = text(&batch, "reason").unwrap();
+    assert!(reason.starts_with("not an envelope (payload of 1048581 bytes"), "{reason}");
+    assert!(is_null(&batch, "at") && is_null(&batch, "key"));
+}
+
+#[test]
+#[should_panic(expected = "cells come in the order of the table")]
+fn a_cell_in_the_wrong_place_is_caught() {
+    Rows::new(DEAD_LETTERS, &[]).put("partition", 1);
+}

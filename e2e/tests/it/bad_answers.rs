@@ -8,11 +8,10 @@ use tempfile::tempdir;
 
 use crate::{fake, ranker};
 
-/// Sends one request to a primary and a candidate at these addresses, with these further arguments of the proxy;
-/// gives the client's answer and the row.
-fn one(primary: &str, candidate: &str, more: &[&str], body: &[u8]) -> (e2e::http::Answer, Row) {
+/// Sends one request through a proxy with these arguments; gives the client's answer and the row.
+fn one(arguments: &[&str], body: &[u8]) -> (e2e::http::Answer, Row) {
     let dir = tempdir().unwrap();
-    let proxy = ranker::local_proxy(dir.path(), primary, candidate, more);
+    let proxy = ranker::local_proxy(dir.path(), arguments);
     let answer = Client::default().post(&format!("{}{}", proxy.url, ranker::INFER), &[], body);
     proxy.settled();
     proxy.stop();
@@ -34,7 +33,7 @@ fn text<'a>(row: &'a Row, column: &str) -> &'a str {
 fn a_primary_that_is_down_gives_502_in_json_and_a_row() {
     let dir = tempdir().unwrap();
     let candidate = ranker::server("candidate", dir.path());
-    let (answer, row) = one(&dead(), &candidate.url, &[], &ranker::body(1));
+    let (answer, row) = one(&["--primary", &dead(), "--candidate", &candidate.url], &ranker::body(1));
     assert_eq!(answer.status, 502);
     assert!(
         answer.json()["error"].as_str().is_some_and(|error| error.contains("primary")),
@@ -52,7 +51,7 @@ fn a_primary_that_is_down_gives_502_in_json_and_a_row() {
 fn a_candidate_that_is_down_is_recorded_and_not_felt() {
     let dir = tempdir().unwrap();
     let primary = ranker::server("primary", dir.path());
-    let (answer, row) = one(&primary.url, &dead(), &[], &ranker::body(1));
+    let (answer, row) = one(&["--primary", &primary.url, "--candidate", &dead()], &ranker::body(1));
     assert_eq!(answer.status, 200);
     assert_eq!((&row["primary_outcome"], &row["shadow_outcome"]), (&"answered".into(), &"refused".into()));
     assert_eq!(row["class"], "INCOMPARABLE");
@@ -64,7 +63,7 @@ fn an_answer_that_is_not_json_cannot_be_compared() {
     let dir = tempdir().unwrap();
     let primary = ranker::server("primary", dir.path());
     let page = fake::server(&fake::ok("text/html", "<html>busy</html>"));
-    let (answer, row) = one(&primary.url, &page, &[], &ranker::body(1));
+    let (answer, row) = one(&["--primary", &primary.url, "--candidate", &page], &ranker::body(1));
     assert_eq!(answer.status, 200);
     assert_eq!((&row["shadow_outcome"], &row["shadow_status"]), (&"answered".into(), &200.into()));
     assert_eq!(row["class"], "INCOMPARABLE");
@@ -82,7 +81,7 @@ fn an_answer_that_breaks_off_is_incomplete() {
     let dir = tempdir().unwrap();
     let primary = ranker::server("primary", dir.path());
     let half = fake::server("HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\n{\"outputs\":[");
-    let (answer, row) = one(&primary.url, &half, &[], &ranker::body(1));
+    let (answer, row) = one(&["--primary", &primary.url, "--candidate", &half], &ranker::body(1));
     assert_eq!(answer.status, 200);
     assert_eq!((&row["shadow_outcome"], &row["shadow_status"]), (&"incomplete".into(), &200.into()));
     assert_eq!(row["class"], "INCOMPARABLE");
@@ -94,9 +93,10 @@ fn a_candidate_that_hangs_is_cut_off_by_the_proxys_own_deadline() {
     let primary = ranker::server("primary", dir.path());
     let candidate = DemoServer::started("candidate", dir.path(), &["--fault", "hang:1"]);
     let config = dir.path().join("config.toml");
-    std::fs::write(&config, "shadow_timeout_ms = 200\n").unwrap();
-    let more = ["--config", config.to_str().unwrap()];
-    let (answer, row) = one(&primary.url, &candidate.url, &more, &ranker::body(1));
+    std::fs::write(&config, format!("[[shadow]]\nnodes = [\"{}\"]\ntimeout_ms = 200\n", candidate.url))
+        .unwrap();
+    let arguments = ["--primary", &primary.url, "--config", config.to_str().unwrap()];
+    let (answer, row) = one(&arguments, &ranker::body(1));
     assert_eq!(answer.status, 200);
     assert_eq!(row["shadow_outcome"], "timed_out");
     assert!(row["shadow_latency_us"].as_i64().is_some_and(|latency| latency >= 200_000), "{row:?}");
@@ -109,10 +109,9 @@ fn a_body_above_the_cap_goes_to_the_primary_only_and_is_recorded() {
     let primary = fake::server(&fake::ok("application/json", r#"{"predictions":[0.5]}"#));
     let candidate = ranker::server("candidate", dir.path());
     let config = dir.path().join("config.toml");
-    std::fs::write(&config, "max_body_bytes = 1000\n").unwrap();
-    let more = ["--config", config.to_str().unwrap()];
-    let big = vec![b' '; 5000];
-    let (answer, row) = one(&primary, &candidate.url, &more, &big);
+    std::fs::write(&config, "[limits]\nbody_bytes = 1000\n").unwrap();
+    let legs = ["--primary", primary.as_str(), "--candidate", candidate.url.as_str()];
+    let (answer, row) = one(&[&legs[..], &["--config", config.to_str().unwrap()]].concat(), &[b' '; 5000]);
     assert_eq!((answer.status, answer.text().as_str()), (200, r#"{"predictions":[0.5]}"#));
     assert_eq!(row["shadow_outcome"], "body_too_large");
     assert_eq!((&row["shadow_attempts"], &row["request_bytes"]), (&0.into(), &5000.into()));

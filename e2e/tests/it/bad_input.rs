@@ -50,7 +50,7 @@ fn a_port_in_use_is_an_error_that_names_the_address() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
     let out = dir.path().join("set");
-    let flags = ["proxy", "--listen", &address, "--out", at(&out)];
+    let flags = ["proxy", "--listen", &address, "--admin", "127.0.0.1:0", "--out", at(&out)];
     fails(&[&flags[..], &LEGS].concat(), 3, &[&address]);
 }
 

@@ -12,8 +12,8 @@ fn the_demo_names_the_old_gpu_and_the_load_race() {
     let dir = tempdir().unwrap();
     let out = dir.path().join("demo");
     let demo = run(&["demo", "--out", out.to_str().unwrap()]);
-    // The planted faults are found, so the verdict is a fail.
-    assert_eq!(demo.code, 1, "{}{}", demo.stdout, demo.stderr);
+    // Not the verdict's code: the demo is done when it finds both faults.
+    assert_eq!(demo.code, 0, "{}{}", demo.stdout, demo.stderr);
     for word in ["DEGENERATE_NODE", "Tesla M10", "LOAD_RACE", "onset"] {
         assert!(demo.stdout.contains(word), "no {word:?} in the report:\n{}", demo.stdout);
     }

@@ -39,9 +39,8 @@ pub(crate) fn server(name: &str, dir: &Path) -> DemoServer {
     DemoServer::started(name, dir, &["--service-time-ms", "1"])
 }
 
-/// A proxy without Kafka that writes the set into `dir/set`.
-pub(crate) fn local_proxy(dir: &Path, primary: &str, candidate: &str, more: &[&str]) -> Proxy {
+/// A proxy without Kafka, with these further arguments, that writes the set into `dir/set`.
+pub(crate) fn local_proxy(dir: &Path, arguments: &[&str]) -> Proxy {
     let set = dir.join("set");
-    let set = ["--out", set.to_str().unwrap()];
-    Proxy::started(dir, &[&["--primary", primary, "--candidate", candidate], &set[..], more].concat())
+    Proxy::started(dir, &[&["--out", set.to_str().unwrap()], arguments].concat())
 }

@@ -16,7 +16,7 @@ fn an_orderly_stop_leaves_a_row_for_every_request() {
     let primary = ranker::server("primary", dir.path());
     let candidate =
         DemoServer::started("candidate", dir.path(), &["--service-time-ms", "1", "--fault", "error:10"]);
-    let proxy = ranker::local_proxy(dir.path(), &primary.url, &candidate.url, &[]);
+    let proxy = ranker::local_proxy(dir.path(), &["--primary", &primary.url, "--candidate", &candidate.url]);
     ranker::send_all(&proxy.url, 0..40);
     // At once: what is under way must be finished and written.
     proxy.stop();
@@ -44,7 +44,7 @@ fn the_answer_is_the_primarys_own_byte_for_byte() {
     let primary = ranker::server("primary", dir.path());
     let candidate =
         DemoServer::started("candidate", dir.path(), &["--service-time-ms", "1", "--fault", "zero"]);
-    let proxy = ranker::local_proxy(dir.path(), &primary.url, &candidate.url, &[]);
+    let proxy = ranker::local_proxy(dir.path(), &["--primary", &primary.url, "--candidate", &candidate.url]);
     let client = Client::default();
     for number in 0..5 {
         let through = ranker::send(&client, &proxy.url, number);
@@ -65,7 +65,10 @@ fn a_second_run_into_the_same_folder_appends() {
     let primary = ranker::server("primary", dir.path());
     let candidate = ranker::server("candidate", dir.path());
     for (run, numbers) in [("first", 0..10), ("second", 10..25)] {
-        let proxy = ranker::local_proxy(dir.path(), &primary.url, &candidate.url, &["--run", run]);
+        let proxy = ranker::local_proxy(
+            dir.path(),
+            &["--primary", &primary.url, "--candidate", &candidate.url, "--run", run],
+        );
         ranker::send_all(&proxy.url, numbers);
         proxy.stop();
     }
@@ -82,7 +85,7 @@ fn the_set_has_the_same_columns_as_through_kafka() {
     let dir = tempdir().unwrap();
     let primary = ranker::server("primary", dir.path());
     let candidate = ranker::server("candidate", dir.path());
-    let local = ranker::local_proxy(dir.path(), &primary.url, &candidate.url, &[]);
+    let local = ranker::local_proxy(dir.path(), &["--primary", &primary.url, "--candidate", &candidate.url]);
     ranker::send_all(&local.url, 0..5);
     local.stop();
 
@@ -108,14 +111,14 @@ fn the_verdict_is_in_the_exit_code() {
     let dir = tempdir().unwrap();
     let primary = ranker::server("primary", dir.path());
     let zero = DemoServer::started("old-gpu", dir.path(), &["--service-time-ms", "1", "--fault", "zero"]);
-    let proxy = ranker::local_proxy(dir.path(), &primary.url, &zero.url, &[]);
+    let proxy = ranker::local_proxy(dir.path(), &["--primary", &primary.url, "--candidate", &zero.url]);
     ranker::send_all(&proxy.url, 0..3);
     proxy.stop();
     let set = dir.path().join("set");
     let few = run(&["analyze", set.to_str().unwrap()]);
     assert_eq!(few.code, 2, "three pairs say nothing:\n{}{}", few.stdout, few.stderr);
 
-    let proxy = ranker::local_proxy(dir.path(), &primary.url, &zero.url, &[]);
+    let proxy = ranker::local_proxy(dir.path(), &["--primary", &primary.url, "--candidate", &zero.url]);
     ranker::send_all(&proxy.url, 3..600);
     proxy.stop();
     let many = run(&["analyze", set.to_str().unwrap(), "--json"]);

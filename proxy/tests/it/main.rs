@@ -1,0 +1,8 @@
+//! The proxy between real sockets: scripted servers on both sides, a publisher that keeps what it is given.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod admin;
+mod bounds;
+mod faults;
+mod support;
+mod transparency;

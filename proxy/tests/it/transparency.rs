@@ -1,0 +1,211 @@
+//! The client sees the primary, the whole primary and nothing but the primary.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use exchange::Outcome;
+use http::{Request, Response};
+use http_body_util::BodyExt;
+use http_body_util::channel::Channel;
+use tokio::io::AsyncReadExt;
+use tokio::sync::Notify;
+
+use crate::support::{Proxy, config, echo, eventually, full, nobody, read_message, send, serve, write};
+
+#[tokio::test]
+async fn both_answers_are_recorded_as_one_exchange() {
+    let proxy = Proxy::start(echo("a").await, echo("b").await).await;
+    let request = Request::post("/v2/models/m/infer?api_key=s3cret&x=1")
+        .header("host", "test")
+        .header("x-request-id", "r-1")
+        .header("authorization", "Bearer s3cret")
+        .body(full("hello"))
+        .unwrap();
+    let answer = send(proxy.address, request).await;
+    assert_eq!(
+        (answer.status, &answer.body[..], answer.headers["x-server"].as_str()),
+        (200, &b"hello"[..], "a")
+    );
+    let (ledger, kept) = proxy.stop().await;
+    let exchanges = kept.exchanges();
+    let exchange = &exchanges[0];
+    assert_eq!(exchanges.len(), 1);
+    assert_eq!(exchange.request.id.as_deref(), Some("r-1"));
+    assert_eq!(exchange.request.path, "/v2/models/m/infer");
+    assert_eq!(exchange.request.query.as_deref(), Some("api_key=[redacted]&x=1"));
+    assert_eq!(&exchange.request.body.bytes[..], b"hello");
+    for (leg, server) in [(&exchange.primary, "a"), (&exchange.shadow, "b")] {
+        assert_eq!((leg.outcome, leg.status, leg.attempts), (Outcome::Answered, Some(200), 1));
+        assert_eq!(leg.header("x-server"), Some(server));
+        assert_eq!(&leg.body.bytes[..], b"hello");
+        assert!(
+            leg.latency_us >= leg.first_byte_us && leg.first_byte_us.is_some() && leg.queued_us.is_some()
+        );
+        assert!(leg.connection.is_some());
+    }
+    assert!(ledger.closing);
+    let secret = b"s3cret";
+    assert!(
+        !kept.bytes().windows(secret.len()).any(|window| window == secret),
+        "a secret reached the record"
+    );
+}
+
+#[tokio::test]
+async fn an_answer_is_the_same_with_mirroring_on_and_off() {
+    let primary = serve(|request| async move {
+        let (status, length) = match request.uri().path() {
+            "/missing" => (404, None),
+            "/chunked" => (200, Some(false)),
+            _ => (200, Some(true)),
+        };
+        let method = request.method().clone();
+        let body = request.into_body().collect().await.unwrap().to_bytes();
+        let reply = format!("{method} {}", body.len());
+        let response =
+            Response::builder().status(status).header("x-odd", "caf\u{e9}".escape_default().to_string());
+        match length {
+            Some(false) => {
+                let (mut sender, channel) = Channel::<Bytes, std::io::Error>::new(2);
+                tokio::spawn(async move { sender.send_data(Bytes::from(reply)).await });
+                response.body(channel.boxed()).unwrap()
+            }
+            _ => response.body(full(reply)).unwrap(),
+        }
+    })
+    .await;
+    let mirrored = Proxy::start(primary, echo("b").await).await;
+    let mut off = config(primary, nobody().await);
+    off.sampling.fraction = "0%".parse().unwrap();
+    let unmirrored = Proxy::with(off, crate::support::Kept::default()).await;
+    for path in ["/plain", "/missing", "/chunked"] {
+        let answer = |address| async move {
+            let request = Request::post(path).header("host", "t").body(full(vec![7; 100_000])).unwrap();
+            let mut answer = send(address, request).await;
+            answer.headers.remove("date");
+            answer
+        };
+        let (on, off, direct) =
+            (answer(mirrored.address).await, answer(unmirrored.address).await, answer(primary).await);
+        assert_eq!(on, off, "{path}");
+        assert_eq!(on, direct, "{path}");
+    }
+    assert_eq!(mirrored.stop().await.1.exchanges().len(), 3);
+    assert_eq!(unmirrored.stop().await.1.exchanges().len(), 0);
+}
+
+#[tokio::test]
+async fn the_answer_streams_before_it_is_complete() {
+    let go_on = Arc::new(Notify::new());
+    let wait = go_on.clone();
+    let primary = serve(move |_| {
+        let wait = wait.clone();
+        async move {
+            let (mut sender, body) = Channel::<Bytes, std::io::Error>::new(1);
+            tokio::spawn(async move {
+                sender.send_data(Bytes::from_static(b"first")).await.unwrap();
+                wait.notified().await;
+                sender.send_data(Bytes::from_static(b"second")).await.unwrap();
+            });
+            Response::new(body.boxed())
+        }
+    })
+    .await;
+    let proxy = Proxy::start(primary, echo("b").await).await;
+    let mut stream = write(proxy.address, b"POST / HTTP/1.1\r\nhost: t\r\ncontent-length: 0\r\n\r\n").await;
+    let mut seen = Vec::new();
+    while !seen.windows(5).any(|window| window == b"first") {
+        let mut buffer = [0; 512];
+        let read = stream.read(&mut buffer).await.unwrap();
+        assert!(read > 0);
+        seen.extend_from_slice(&buffer[..read]);
+    }
+    go_on.notify_one();
+    let exchange = &proxy.exchanges(1).await[0];
+    assert_eq!(&exchange.primary.body.bytes[..], b"firstsecond");
+}
+
+#[tokio::test]
+async fn a_client_that_goes_away_ends_neither_leg() {
+    let go_on = Arc::new(Notify::new());
+    let wait = go_on.clone();
+    let primary = serve(move |_| {
+        let wait = wait.clone();
+        async move {
+            let (mut sender, body) = Channel::<Bytes, std::io::Error>::new(1);
+            tokio::spawn(async move {
+                sender.send_data(Bytes::from(vec![b'x'; 1000])).await.unwrap();
+                wait.notified().await;
+                for _ in 0..100 {
+                    sender.send_data(Bytes::from(vec![b'x'; 10_000])).await.unwrap();
+                }
+            });
+            Response::new(body.boxed())
+        }
+    })
+    .await;
+    let proxy = Proxy::start(primary, echo("b").await).await;
+    let mut stream = write(proxy.address, b"POST / HTTP/1.1\r\nhost: t\r\ncontent-length: 2\r\n\r\nhi").await;
+    let mut buffer = [0; 64];
+    assert!(stream.read(&mut buffer).await.unwrap() > 0);
+    stream.set_zero_linger().unwrap();
+    drop(stream);
+    go_on.notify_one();
+    let exchange = &proxy.exchanges(1).await[0];
+    assert_eq!(exchange.primary.outcome, Outcome::Answered);
+    assert_eq!(exchange.primary.body.length, 1_001_000);
+    assert_eq!(exchange.shadow.outcome, Outcome::Answered);
+}
+
+#[tokio::test]
+async fn expect_100_continue_is_answered_and_goes_no_further() {
+    let primary = serve(|request| async move {
+        assert!(!request.headers().contains_key("expect"));
+        let body = request.into_body().collect().await.unwrap().to_bytes();
+        Response::new(full(body))
+    })
+    .await;
+    let proxy = Proxy::start(primary, echo("b").await).await;
+    let head = b"POST / HTTP/1.1\r\nhost: t\r\nexpect: 100-continue\r\ncontent-length: 4\r\n\r\n";
+    let mut stream = write(proxy.address, head).await;
+    let interim = read_message(&mut stream).await;
+    assert!(interim.starts_with(b"HTTP/1.1 100"), "{}", String::from_utf8_lossy(&interim));
+    tokio::io::AsyncWriteExt::write_all(&mut stream, b"body").await.unwrap();
+    let answer = read_message(&mut stream).await;
+    assert!(answer.ends_with(b"body"), "{}", String::from_utf8_lossy(&answer));
+}
+
+#[tokio::test]
+async fn a_client_that_closes_its_half_still_gets_its_answer() {
+    let proxy = Proxy::start(echo("a").await, echo("b").await).await;
+    let mut stream = write(proxy.address, b"POST / HTTP/1.1\r\nhost: t\r\ncontent-length: 2\r\n\r\nhi").await;
+    tokio::io::AsyncWriteExt::shutdown(&mut stream).await.unwrap();
+    assert!(read_message(&mut stream).await.ends_with(b"hi"));
+    assert_eq!(proxy.exchanges(1).await.len(), 1);
+}
+
+#[tokio::test]
+async fn what_no_route_takes_is_forwarded_and_not_mirrored() {
+    let proxy = Proxy::start(echo("a").await, nobody().await).await;
+    let request = Request::get("/v2/health/ready").header("host", "t").body(full("")).unwrap();
+    assert_eq!(send(proxy.address, request).await.status, 200);
+    proxy.post("/v2/models/m/infer", "x").await;
+    let (ledger, kept) = proxy.stop().await;
+    assert_eq!(ledger.total(|item| item == exchange::Item::Mirrored), 1);
+    assert_eq!(kept.exchanges().len(), 1);
+}
+
+#[tokio::test]
+async fn the_copy_is_marked_and_the_request_is_not() {
+    let seen = |name: &'static str| {
+        serve(move |request| async move {
+            let marked = request.headers().contains_key("x-shadowdiff-shadow");
+            let host = request.headers()["host"].to_str().unwrap().to_owned();
+            Response::new(full(format!("{name} {marked} {host}")))
+        })
+    };
+    let proxy = Proxy::start(seen("a").await, seen("b").await).await;
+    assert_eq!(&proxy.post("/", "x").await.body[..], b"a false test");
+    let exchange = eventually(|| proxy.kept.exchanges().pop()).await;
+    assert_eq!(&exchange.shadow.body.bytes[..], b"b true test");
+}

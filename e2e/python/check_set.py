@@ -43,7 +43,7 @@ def check_columns(files, columns):
     found = [(row[0], row[1]) for row in described]
     assert found == [column[:2] for column in columns], set(found) ^ {column[:2] for column in columns}
     for name, _, may_be_null in columns:
-        nulls = duckdb.sql(f"""select count(*) from read_parquet('{files}') where "{name}" is null""").fetchone()[0]
+        nulls = duckdb.sql(f"""select count(*) from read_parquet('{files}') where "{name}" is null""").fetchall()[0][0]
         assert may_be_null or nulls == 0, f"{nulls} nulls in {name}"
 
 

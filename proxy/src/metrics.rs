@@ -5,7 +5,6 @@ use prometheus_client::encoding::text::encode;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeLabelSet, EncodeMetric};
 use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
-use prometheus_client::registry::Unit;
 
 use exchange::Item;
 
@@ -37,11 +36,14 @@ pub(crate) fn render(state: &State) -> String {
 
 type Labels = Vec<(&'static str, String)>;
 
+/// All series of one metric.
+type Series = Vec<(Labels, u64)>;
+
 /// One scrape: series by metric name.
 #[derive(Debug)]
 struct Scrape {
-    counters: Vec<(&'static str, Vec<(Labels, u64)>)>,
-    gauges: Vec<(&'static str, Option<Unit>, Vec<(Labels, u64)>)>,
+    counters: Vec<(&'static str, Series)>,
+    gauges: Vec<(&'static str, Series)>,
 }
 
 impl Scrape {
@@ -81,10 +83,10 @@ impl Scrape {
                 ("shadowdiff_dropped", dropped),
             ],
             gauges: vec![
-                ("shadowdiff_inflight", None, inflight),
-                ("shadowdiff_mirror_inflight", None, vec![(vec![], state.mirrors.used() as u64)]),
-                ("shadowdiff_mirror_bytes", None, vec![(vec![], state.bytes.used() as u64)]),
-                ("shadowdiff_publisher_waiting", None, vec![(vec![], published.waiting)]),
+                ("shadowdiff_inflight", inflight),
+                ("shadowdiff_mirror_inflight", vec![(vec![], state.mirrors.used() as u64)]),
+                ("shadowdiff_mirror_bytes", vec![(vec![], state.bytes.used() as u64)]),
+                ("shadowdiff_publisher_waiting", vec![(vec![], published.waiting)]),
             ],
         }
     }
@@ -98,10 +100,10 @@ fn inflight_of(upstream: &Upstream) -> Vec<(Labels, u64)> {
 impl prometheus_client::collector::Collector for Scrape {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), std::fmt::Error> {
         for (name, series) in &self.counters {
-            family(&mut encoder, name, None, series, ConstCounter::new)?;
+            family(&mut encoder, name, series, ConstCounter::new)?;
         }
-        for (name, unit, series) in &self.gauges {
-            family(&mut encoder, name, unit.as_ref(), series, ConstGauge::new)?;
+        for (name, series) in &self.gauges {
+            family(&mut encoder, name, series, ConstGauge::new)?;
         }
         Ok(())
     }
@@ -110,13 +112,12 @@ impl prometheus_client::collector::Collector for Scrape {
 fn family<M: EncodeMetric>(
     encoder: &mut DescriptorEncoder<'_>,
     name: &'static str,
-    unit: Option<&Unit>,
     series: &[(Labels, u64)],
     metric: impl Fn(u64) -> M,
 ) -> Result<(), std::fmt::Error> {
     let Some((_, first)) = series.first() else { return Ok(()) };
     let help = HELP.iter().find(|(known, _)| *known == name).map_or("", |(_, help)| help);
-    let mut encoder = encoder.encode_descriptor(name, help, unit, metric(*first).metric_type())?;
+    let mut encoder = encoder.encode_descriptor(name, help, None, metric(*first).metric_type())?;
     for (labels, value) in series {
         let labels = LabelSet(labels);
         metric(*value).encode(encoder.encode_family(&labels)?)?;

@@ -137,10 +137,8 @@ impl One {
             (None, None) => Leg::unsent(Outcome::ClientGone, "there was no whole request to send"),
         };
         let primary = self.primary.wait_for(Option::is_some).await.ok().and_then(|leg| leg.clone());
-        let primary = primary.map_or_else(
-            || Leg::unsent(Outcome::Shutdown, "the proxy was stopping"),
-            |leg| Arc::unwrap_or_clone(leg),
-        );
+        let primary = primary
+            .map_or_else(|| Leg::unsent(Outcome::Shutdown, "the proxy was stopping"), Arc::unwrap_or_clone);
         self.publish(primary, shadow);
     }
 

@@ -113,7 +113,7 @@ impl ProducerContext for Context {
             (Err((error, _)), kind) => {
                 let lost = counts.failed.fetch_add(u64::from(kind == Kind::Exchange), Ordering::Relaxed);
                 // One line for the first and then for each thousandth: a dead broker loses many.
-                if lost % 1000 == 0 {
+                if lost.is_multiple_of(1000) {
                     tracing::error!(%error, lost = lost + 1, "kafka did not take an exchange");
                 }
             }

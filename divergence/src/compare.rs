@@ -8,6 +8,9 @@ mod structure;
 mod ulp;
 mod verdict;
 
+#[cfg(test)]
+mod tests;
+
 use crate::{Class, Decoded, Rules};
 
 /// One side of a comparison.

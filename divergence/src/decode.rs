@@ -14,6 +14,9 @@ mod v1_predictions;
 mod v2_binary;
 mod v2_json;
 
+#[cfg(test)]
+mod tests;
+
 use crate::{Output, Rules};
 pub use fault::{Fault, Undecodable};
 use parts::Parts;

@@ -25,7 +25,7 @@ pub(super) enum View<'a, N> {
     Object,
 }
 
-/// A JSON value of either library.
+/// A JSON value of either library. TensorFlow Serving's binary values, `{"b64": text}`, are the leaf of their text.
 pub(super) trait Node: Sized {
     /// What it is.
     fn view(&self) -> View<'_, Self>;
@@ -45,7 +45,10 @@ impl Node for JsonValue<'_> {
             Self::Float(value) => Leaf::Float(*value),
             Self::Str(value) => Leaf::Text(value),
             Self::Array(items) => return View::Array(items),
-            Self::Object(_) => return View::Object,
+            Self::Object(_) => match text(self, "b64") {
+                Some(encoded) => Leaf::Text(encoded),
+                None => return View::Object,
+            },
         })
     }
 }
@@ -62,7 +65,10 @@ impl Node for Value {
             },
             Self::String(text) => json_path::unmarked(text).map_or(Leaf::Text(text), Leaf::Float),
             Self::Array(items) => return View::Array(items),
-            Self::Object(_) => return View::Object,
+            Self::Object(fields) => match fields.get("b64") {
+                Some(Self::String(encoded)) => Leaf::Text(encoded),
+                _ => return View::Object,
+            },
         })
     }
 }

@@ -3,13 +3,15 @@
 //! Row format: `predictions` is a value, a list of values or lists (one output, `predictions`), or a list of objects (one output
 //! per key). Columnar format: `outputs` (or `predictions`) is an object of columns, or a single column.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use jiter::JsonValue;
 
 use super::fault::{Fault, Undecodable};
+use super::json::{Node, View};
 use super::parts::Parts;
-use super::{Decoded, MAX_OUTPUTS, Protocol, json, names, tensor};
+use super::{Decoded, MAX_OUTPUTS, Protocol, names, tensor};
 use crate::Output;
 
 /// Takes answers with a `predictions` or `outputs` field.
@@ -37,19 +39,17 @@ pub(super) fn read(parts: &Parts<'_>) -> Option<Result<Decoded, Undecodable>> {
 
 fn columns(name: &str, value: &JsonValue<'_>) -> Result<Vec<Output>, Undecodable> {
     let mut cells = Columns::new();
-    match value {
-        JsonValue::Object(fields) => {
-            for (key, value) in fields.iter() {
-                gather(&mut cells, key, value)?;
-            }
-            cells.iter().map(|(key, rows)| column(key, rows)).collect()
+    if let Some(fields) = object(value) {
+        for (key, value) in fields {
+            gather(&mut cells, key, value)?;
         }
-        JsonValue::Array(rows) if matches!(rows.first(), Some(JsonValue::Object(_))) => {
+        return cells.iter().map(|(key, values)| column(key, values)).collect();
+    }
+    match value {
+        JsonValue::Array(rows) if rows.first().is_some_and(|row| object(row).is_some()) => {
             for (index, row) in rows.iter().enumerate() {
-                let JsonValue::Object(fields) = row else {
-                    return Err(Undecodable::output(name, Fault::Mixed(index)));
-                };
-                for (key, cell) in fields.iter() {
+                let fields = object(row).ok_or_else(|| Undecodable::output(name, Fault::Mixed(index)))?;
+                for (key, cell) in fields {
                     gather(&mut cells, key, cell)?;
                 }
             }
@@ -61,27 +61,32 @@ fn columns(name: &str, value: &JsonValue<'_>) -> Result<Vec<Output>, Undecodable
 
 type Columns<'v, 'j> = BTreeMap<String, Vec<&'v JsonValue<'j>>>;
 
-/// Adds a cell to its column. Objects within a row give a column per field, named `outer.inner`; binary values
-/// (`{"b64": text}`) stay as their text.
+/// Adds a cell to its column. Objects within a row give a column per field, named `outer.inner`.
 fn gather<'v, 'j>(
     columns: &mut Columns<'v, 'j>,
     key: &str,
     cell: &'v JsonValue<'j>,
 ) -> Result<(), Undecodable> {
-    match (cell, json::field(cell, "b64")) {
-        (JsonValue::Object(fields), None) => {
-            for (inner, cell) in fields.iter() {
-                gather(columns, &format!("{key}.{inner}"), cell)?;
-            }
+    match object(cell) {
+        Some(fields) => {
+            fields.iter().try_for_each(|(inner, cell)| gather(columns, &format!("{key}.{inner}"), cell))
         }
-        (_, encoded) => {
-            columns.entry(key.to_owned()).or_default().push(encoded.unwrap_or(cell));
+        None => {
+            columns.entry(key.to_owned()).or_default().push(cell);
             if columns.len() > MAX_OUTPUTS {
                 return Err(Undecodable::TooMany { what: "outputs", limit: MAX_OUTPUTS });
             }
+            Ok(())
         }
     }
-    Ok(())
+}
+
+/// The fields of an object that is no value in itself.
+fn object<'v, 'j>(value: &'v JsonValue<'j>) -> Option<&'v [(Cow<'j, str>, JsonValue<'j>)]> {
+    match (value, value.view()) {
+        (JsonValue::Object(fields), View::Object) => Some(fields),
+        _ => None,
+    }
 }
 
 /// A column given as one value; a repeated key gives a list.

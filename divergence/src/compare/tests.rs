@@ -1,0 +1,41 @@
+use super::*;
+use crate::{DType, Output, OutputRule, Protocol, Tolerance};
+
+mod classes;
+mod degeneration;
+mod properties;
+
+fn output(name: &str, dtype: DType, shape: &[u64], values: &[f64]) -> Output {
+    let (name, shape, values) = (name.to_owned(), shape.to_vec(), values.to_vec());
+    Output { name, dtype, shape, values, exact: None, text: vec![], nulls: 0 }
+}
+
+fn text(name: &str, items: &[&str]) -> Output {
+    let shape = vec![items.len() as u64];
+    let text = items.iter().map(|item| (*item).to_owned()).collect();
+    Output { name: name.to_owned(), dtype: DType::Bytes, shape, values: vec![], exact: None, text, nulls: 0 }
+}
+
+fn scores(values: &[f64]) -> Output {
+    output("score", DType::Fp32, &[values.len() as u64, 1], values)
+}
+
+fn row(values: &[f64]) -> Output {
+    output("score", DType::Fp32, &[1, values.len() as u64], values)
+}
+
+fn answer(outputs: Vec<Output>) -> Decoded {
+    Decoded { protocol: Protocol::V2Json, model: None, model_version: None, outputs }
+}
+
+fn judged(primary: Vec<Output>, shadow: Vec<Output>, rules: &Rules) -> Divergence {
+    compare(Side::Outputs(&answer(primary)), Side::Outputs(&answer(shadow)), rules)
+}
+
+fn pair(primary: Output, shadow: Output) -> Divergence {
+    judged(vec![primary], vec![shadow], &Rules::default())
+}
+
+fn verdict(divergence: &Divergence) -> (Class, &str, bool) {
+    (divergence.class, &divergence.detail, divergence.serious)
+}

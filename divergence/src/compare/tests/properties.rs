@@ -1,0 +1,67 @@
+//! What holds for any two answers.
+
+use proptest::prelude::*;
+
+use super::*;
+
+/// Values as they come and as they break: any bits, and the edges.
+fn value() -> impl Strategy<Value = f64> {
+    let edges = [0.0, -0.0, 1.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, f64::MAX, f64::MIN_POSITIVE];
+    prop_oneof![-10.0..10.0_f64, proptest::sample::select(edges.to_vec()), any::<f64>()]
+}
+
+fn tensor(rows: usize, columns: usize) -> impl Strategy<Value = Output> {
+    let dtype = proptest::sample::select(DType::ALL[..13].to_vec());
+    (dtype, proptest::collection::vec(value(), rows * columns))
+        .prop_map(move |(dtype, values)| output("t", dtype, &[rows as u64, columns as u64], &values))
+}
+
+fn two() -> impl Strategy<Value = (Output, Output)> {
+    (0..4_usize, 0..5_usize)
+        .prop_flat_map(|(rows, columns)| (tensor(rows, columns), tensor(rows, columns)))
+        .prop_map(|(one, other)| (one.clone(), Output { dtype: one.dtype, ..other }))
+}
+
+proptest! {
+    #[test]
+    fn an_answer_is_bit_equal_to_itself((one, _) in two()) {
+        let same = pair(one.clone(), one);
+        prop_assert_eq!(verdict(&same), (Class::BitEqual, "", false));
+        prop_assert_eq!(same.bit_equal, Some(true));
+        prop_assert_eq!(same.primary_degenerate, same.shadow_degenerate);
+        prop_assert_eq!(same.tolerance_units.unwrap_or(0.0), 0.0);
+        prop_assert_eq!(same.ulp_max.unwrap_or(0), 0);
+    }
+
+    #[test]
+    fn symmetric_metrics_do_not_depend_on_the_side((one, other) in two()) {
+        let there = pair(one.clone(), other.clone());
+        let back = pair(other, one);
+        prop_assert_eq!(there.max_absolute, back.max_absolute);
+        prop_assert_eq!(there.symmetric_relative, back.symmetric_relative);
+        prop_assert_eq!(there.log10_ratio, back.log10_ratio);
+        prop_assert_eq!(there.cosine, back.cosine);
+        prop_assert_eq!(there.bit_equal, back.bit_equal);
+        prop_assert_eq!(there.argmax_flip, back.argmax_flip);
+        prop_assert_eq!(there.primary_degenerate, back.shadow_degenerate);
+    }
+
+    #[test]
+    fn metrics_are_numbers_within_their_ranges_and_the_class_follows_them((one, other) in two()) {
+        let d = pair(one, other);
+        let metrics = [d.tolerance_units, d.max_absolute, d.max_relative, d.log10_ratio];
+        prop_assert!(metrics.iter().flatten().all(|metric| *metric >= 0.0));
+        prop_assert!(d.symmetric_relative.is_none_or(|metric| (0.0..=2.0).contains(&metric)));
+        prop_assert!(d.fraction_beyond.is_none_or(|share| (0.0..=1.0).contains(&share)));
+        prop_assert!(d.cosine.is_none_or(|cosine| (-1.0..=1.0).contains(&cosine)));
+        prop_assert!(d.ulp_max.is_none_or(|ulp| ulp >= 0));
+        let units = d.tolerance_units.unwrap_or(0.0);
+        match d.class {
+            Class::BitEqual => prop_assert_eq!(d.bit_equal, Some(true)),
+            Class::WithinTol => prop_assert!(units <= 1.0 && d.bit_equal == Some(false)),
+            Class::Numeric | Class::Rank => prop_assert!(units > 1.0),
+            _ => prop_assert_eq!(d.bit_equal, Some(false)),
+        }
+        prop_assert!(!d.serious || matches!(d.class, Class::Degenerate | Class::Gross | Class::Flip));
+    }
+}

@@ -24,7 +24,7 @@ pub use example::{Example, ScorePoint};
 pub(crate) use histogram::Latency;
 pub(crate) use ledger::{ItemKey, LedgerKey, RunRows, Snapshot};
 pub(crate) use sketch::Sketch;
-pub(crate) use target::{BothLegs, LoadPart, NodePart, Target};
+pub(crate) use target::{BothLegs, NodePart, Target};
 
 use crate::row::Row;
 

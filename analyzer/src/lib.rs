@@ -1,19 +1,26 @@
 //! From a recorded set to a verdict: one pass over the Parquet files into mergeable accumulators, statistics on the small
 //! tables, a judgement, reports.
 //!
-//! Modules, top down: [`report`] renders a [`Summary`]; `summarize` makes it, with the rules of [`verdict`], from an
+//! Modules, top down: [`report`] renders a [`Summary`]; [`summary`] makes it, with the rules of [`verdict`], from an
 //! accumulator; `scan` reads files into accumulators; [`stats`] holds the formulas. Pure but for reading the files: no clock,
 //! no randomness, so the same files give the same bytes. Two answers are never compared here: the divergence columns say.
 
 mod accumulate;
 mod error;
 mod number;
+pub mod report;
 mod row;
 mod scan;
 pub mod stats;
+pub mod summary;
+mod text;
+pub mod verdict;
+mod view;
 
-pub use accumulate::{Example, ScorePoint};
+use std::path::Path;
+
 pub use error::AnalyzeError;
+pub use summary::Summary;
 
 /// What to judge by.
 #[derive(Debug, Clone, PartialEq)]
@@ -43,4 +50,17 @@ pub struct Progress {
     pub files: usize,
     /// Exchanges read.
     pub rows: u64,
+}
+
+/// Analyses the recorded set in `dir`; `on_progress` is called from several threads while files are read.
+///
+/// # Errors
+/// When the folder or one of its files cannot be read as a recorded set.
+pub fn analyze(
+    dir: &Path,
+    options: &Options,
+    on_progress: &(dyn Fn(Progress) + Sync),
+) -> Result<Summary, AnalyzeError> {
+    let accumulator = scan::scan(dir, options, on_progress)?;
+    Ok(summary::make(&accumulator, options))
 }

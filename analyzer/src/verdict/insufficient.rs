@@ -1,0 +1,144 @@
+//! INSUFFICIENT: the data cannot carry a pass: too few pairs, too many missing, or nobody knows how many.
+
+use super::{Case, Facts, Finding, Severity};
+use crate::Options;
+use crate::stats::Share;
+use crate::summary::{Rate, RunLedger, SetFacts};
+use crate::text::{count, percent, range};
+use crate::view::View;
+
+const NAME: &str = "INSUFFICIENT";
+/// Pairs that the highest load bin needs.
+const TOP_BIN_PAIRS: u64 = 200;
+/// Highest share of sent requests without two comparable answers.
+const INCOMPARABLE: f64 = 0.05;
+/// A load bin that misses more than this, and twice the share of all, misses what matters.
+const MISSING: f64 = 0.01;
+/// Misses below this number are chance.
+const MISSING_COUNT: u64 = 20;
+
+/// About one candidate.
+pub(super) fn judge(case: &Case<'_>, _: &[Finding]) -> Vec<Finding> {
+    let (view, options) = (case.candidate, case.options);
+    let find = |text| case.finding(NAME, Severity::Insufficient, text);
+    let mut found = Vec::new();
+    let (sent, comparable) = (view.total.sent(), view.total.comparable());
+    // Rule of three, in general: fewer pairs could show no event although the rate is at the limit.
+    let needed = (1.0 / (1.0 - options.confidence)).ln() / options.min_rate;
+    if (comparable as f64) < needed {
+        let text = format!(
+            "{} comparable pairs; at least {} are needed to rule out a rate of {}",
+            count(comparable),
+            count(needed.ceil() as u64),
+            percent(Some(options.min_rate))
+        );
+        found.push(find(text));
+    }
+    if let Some(top) = view.bins.last() {
+        let pairs: Share = view
+            .nodes
+            .iter()
+            .map(|node| node.share(|counts| counts.serious_share(), |load| top.holds(load)))
+            .sum();
+        if pairs.trials < TOP_BIN_PAIRS {
+            found.push(find(format!(
+                "{} pairs at the top load ({} in flight); at least {TOP_BIN_PAIRS} are needed",
+                count(pairs.trials),
+                range(top.from, top.to)
+            )));
+        }
+    }
+    let incomparable = Rate::new(Share { events: sent - comparable, trials: sent }, options.confidence);
+    if incomparable.rate.is_some_and(|rate| rate > INCOMPARABLE) {
+        let text = format!(
+            "{} of {} sent requests have no two comparable answers ({}; at most {} may)",
+            count(incomparable.events),
+            count(sent),
+            percent(incomparable.rate),
+            percent(Some(INCOMPARABLE))
+        );
+        let facts = Facts { rate: Some(incomparable), ..Facts::default() };
+        found.push(Finding { facts, ..find(text) });
+    }
+    found
+}
+
+/// About the set as a whole.
+pub(super) fn of_set(
+    views: &[View<'_>],
+    set: &SetFacts,
+    ledger: &[RunLedger],
+    options: &Options,
+) -> Vec<Finding> {
+    let find = |text: String| Finding {
+        name: NAME,
+        severity: Severity::Insufficient,
+        target: String::new(),
+        text,
+        facts: Facts::default(),
+        examples: Vec::new(),
+    };
+    let mut found = Vec::new();
+    if !views.iter().any(View::is_candidate) {
+        found.push(find("no candidate in the set: nothing to judge".into()));
+    }
+    if set.unreadable_rows as f64 > options.min_rate * set.rows as f64 {
+        let text = format!("{} rows have a class or outcome of an unknown name", count(set.unreadable_rows));
+        found.push(find(text));
+    }
+    if set.dead_letters as f64 > options.min_rate * set.rows as f64 {
+        let text = format!("{} messages could not be read and lie in dead_letters/", count(set.dead_letters));
+        found.push(find(text));
+    }
+    for run in ledger {
+        let of = format!("proxy {}, run {}", run.proxy, run.run);
+        if run.snapshot.is_none() {
+            found.push(find(format!("{of}: no ledger, so what is missing from the set is not known")));
+            continue;
+        }
+        if !run.closed {
+            found.push(find(format!(
+                "{of}: no closing ledger (the proxy still runs, or did not stop in order), so what is missing since its last one is not known"
+            )));
+        }
+        if run.lost as f64 > options.min_rate * run.mirrored as f64 {
+            let reasons: Vec<String> =
+                run.dropped.iter().map(|dropped| format!("{} {}", dropped.name, count(dropped.count))).collect();
+            let reasons = if reasons.is_empty() { "after the proxy".to_owned() } else { reasons.join(", ") };
+            found.push(find(format!(
+                "{of}: {} of {} mirrored exchanges are lost ({reasons}), which could hide a fault",
+                count(run.lost),
+                count(run.mirrored)
+            )));
+        }
+        found.extend(missing_at_load(run).map(|text| find(format!("{of}: {text}"))));
+    }
+    found
+}
+
+/// Copies that were not sent, or rows that are lost, at one load more than at the others: missing just where the fault may be.
+fn missing_at_load(run: &RunLedger) -> Option<String> {
+    let missing = |unsent: u64, lost: u64| unsent + lost;
+    let all = run.loads.iter().fold(Share::default(), |sum, bin| {
+        sum + Share { events: missing(bin.unsent, bin.lost), trials: bin.finished.max(bin.rows) }
+    });
+    let worst = run
+        .loads
+        .iter()
+        .filter(|bin| missing(bin.unsent, bin.lost) >= MISSING_COUNT)
+        .map(|bin| {
+            let share = Share { events: missing(bin.unsent, bin.lost), trials: bin.finished.max(bin.rows) };
+            (bin, share.rate().unwrap_or(0.0))
+        })
+        .max_by(|a, b| a.1.total_cmp(&b.1))?;
+    let (bin, rate) = worst;
+    (rate > MISSING && rate > 2.0 * all.rate().unwrap_or(0.0)).then(|| {
+        format!(
+            "{} of the copies for {} at {} in flight and above are missing, {} over all loads",
+            percent(Some(rate)),
+            bin.target,
+            bin.inflight_from,
+            percent(all.rate())
+        )
+    })
+}

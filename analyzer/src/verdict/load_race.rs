@@ -1,0 +1,189 @@
+//! LOAD_RACE: serious divergence that grows with the load on a node, on all nodes alike: a race, or memory reused too early.
+
+use super::{Case, Facts, Finding, Q_MAX, Severity};
+use crate::stats::risk_ratio::RiskRatio;
+use crate::stats::{Share, fdr, fisher, homogeneity, normal, onset, risk_ratio, trend};
+use crate::summary::{Example, Rate};
+use crate::text::{count, percent, probability, range, significant};
+use crate::view::{LoadBin, NodeView, View, by_load, levels, load_bins};
+use crate::accumulate::Counts;
+
+/// High load must be at least so many times as bad as low load …
+const RATIO: f64 = 3.0;
+/// … and the lower bound of that ratio above this.
+const RATIO_LOWER: f64 = 1.5;
+/// Pairs below the onset that make its ratio worth something.
+const BELOW: u64 = 200;
+
+/// The trend of one shadow with load, over the nodes given.
+struct Trend<'v, 'a> {
+    nodes: Vec<&'v NodeView<'a>>,
+    p_value: f64,
+    ratio: RiskRatio,
+    split: onset::Split,
+    onset: u32,
+    first_seen: u32,
+}
+
+const SERIOUS: fn(&Counts) -> Share = Counts::serious_share;
+
+impl<'v, 'a> Trend<'v, 'a> {
+    /// `None` where no trend is defined: no events, or one load level.
+    fn of(view: &'v View<'a>, bins: usize, confidence: f64, skip: impl Fn(&str) -> bool) -> Option<Self> {
+        let nodes: Vec<&NodeView<'a>> = view.nodes.iter().filter(|node| !skip(node.name)).collect();
+        let levels_of = load_bins(nodes.iter().copied(), bins);
+        let strata: Vec<_> = nodes
+            .iter()
+            .map(|node| levels(&levels_of, |bin| node.share(SERIOUS, |load| bin.holds(load))))
+            .collect();
+        let p_value = normal::upper_tail(trend::stratified(&strata)?);
+        let pooled = by_load(nodes.iter().copied());
+        let loads: Vec<u32> = pooled.keys().copied().collect();
+        let shares: Vec<Share> = pooled.values().map(Counts::serious_share).collect();
+        let split = onset::step(&shares)?;
+        let first_seen = pooled.iter().find(|(_, counts)| counts.serious_share().events > 0).map(|(load, _)| *load)?;
+        let ratio = ratio(&nodes, &split, confidence)?;
+        Some(Self { p_value, ratio, onset: loads[split.from], first_seen, split, nodes })
+    }
+
+    fn rises(&self, q_value: f64) -> bool {
+        q_value < Q_MAX && self.ratio.ratio >= RATIO && self.ratio.interval.lower > RATIO_LOWER
+    }
+}
+
+/// Top third of the load against the bottom third; or, where the onset lies within the bottom third, from the onset on against
+/// below it, if that split holds against the number of splits tried.
+fn ratio(nodes: &[&NodeView<'_>], split: &onset::Split, confidence: f64) -> Option<RiskRatio> {
+    let thirds = load_bins(nodes.iter().copied(), 3);
+    let share = |bin: &LoadBin| nodes.iter().map(|node| node.share(SERIOUS, |load| bin.holds(load))).sum();
+    let of_thirds = match thirds.as_slice() {
+        [bottom, .., top] => risk_ratio::katz(share(top), share(bottom), confidence),
+        _ => None,
+    };
+    let of_split = (split.below.trials >= BELOW && split.p_value < Q_MAX)
+        .then(|| risk_ratio::katz(split.above, split.below, confidence))
+        .flatten();
+    let lower = |ratio: &Option<RiskRatio>| ratio.map_or(0.0, |ratio| ratio.interval.lower);
+    if lower(&of_split) > lower(&of_thirds) { of_split } else { of_thirds }
+}
+
+pub(super) fn judge(case: &Case<'_>, _: &[Finding]) -> Vec<Finding> {
+    let (bins, confidence) = (case.options.load_bins, case.options.confidence);
+    let trend = Trend::of(case.candidate, bins, confidence, |name| case.degenerate.contains(name));
+    let Some(trend) = trend else { return Vec::new() };
+    let of_control = case.control.and_then(|control| Trend::of(control, bins, confidence, |_| false));
+    let p_values = [trend.p_value, of_control.as_ref().map_or(f64::NAN, |trend| trend.p_value)];
+    let q_values = fdr::benjamini_hochberg(&p_values);
+    if !trend.rises(q_values[0]) {
+        return Vec::new();
+    }
+    let high = |load: u32| load >= trend.onset;
+    let expected = trend.split.above.rate().unwrap_or(0.0);
+    let at_high: Vec<(&NodeView<'_>, Share)> =
+        trend.nodes.iter().map(|node| (*node, node.share(SERIOUS, high))).collect();
+    let shows: Vec<&str> = at_high
+        .iter()
+        .filter(|(node, above)| {
+            above.events >= 2 && above.rate() > node.share(SERIOUS, |load| load < trend.onset).rate()
+        })
+        .map(|(node, _)| node.name)
+        .collect();
+    // A node that saw enough high load to show it, were it like the others.
+    let could = at_high.iter().filter(|(_, above)| above.trials as f64 * expected >= 3.0).count();
+    if !(shows.len() >= 2 || (shows.len() == 1 && could <= 1)) {
+        return Vec::new();
+    }
+    let control_rises = of_control.is_some_and(|control| control.rises(q_values[1]));
+    vec![finding(case, &trend, q_values[0], &shows, &at_high, control_rises)]
+}
+
+fn finding(
+    case: &Case<'_>,
+    trend: &Trend<'_, '_>,
+    q_value: f64,
+    shows: &[&str],
+    at_high: &[(&NodeView<'_>, Share)],
+    control_rises: bool,
+) -> Finding {
+    let confidence = case.options.confidence;
+    let bins = load_bins(trend.nodes.iter().copied(), case.options.load_bins);
+    let top = bins.last();
+    let at_top: Share = trend.nodes.iter().map(|node| node.share(SERIOUS, |load| top.is_some_and(|bin| bin.holds(load)))).sum();
+    let rate = Rate::new(at_top, confidence);
+    let below = Rate::new(trend.split.below, confidence);
+    let shares: Vec<Share> = at_high.iter().map(|(_, share)| *share).collect();
+    let (pattern, node_pattern_p) = node_pattern(&shares);
+    let text = format!(
+        "serious divergence from {} in flight on: {} at the top load ({} in flight), {} below the onset; ratio {} (at least {}), \
+         q = {}; seen on {} of {} nodes, {pattern}{}",
+        trend.onset,
+        rate.text(),
+        top.map_or_else(String::new, |bin| range(bin.from, bin.to)),
+        percent(below.rate),
+        significant(trend.ratio.ratio),
+        significant(trend.ratio.interval.lower),
+        probability(q_value),
+        count(shows.len() as u64),
+        count(trend.nodes.len() as u64),
+        if control_rises { "; the control rises with load too, so the cause may not be the candidate's own" } else { "" },
+    );
+    let severity = if control_rises { Severity::Warn } else { Severity::Block };
+    Finding {
+        facts: Facts {
+            nodes: shows.iter().map(|name| (*name).to_owned()).collect(),
+            onset_inflight: Some(trend.onset),
+            first_seen_inflight: Some(trend.first_seen),
+            top_bin: top.map(|bin| (bin.from, bin.to)),
+            rate: Some(rate),
+            against: Some(below),
+            risk_ratio: Some(trend.ratio.ratio),
+            risk_ratio_lower: Some(trend.ratio.interval.lower),
+            p_value: Some(trend.p_value),
+            q_value: Some(q_value),
+            node_pattern_p,
+            ..Facts::default()
+        },
+        examples: examples(trend),
+        ..case.finding("LOAD_RACE", severity, text)
+    }
+}
+
+/// Whether the nodes differ at loads from the onset on, in words and as a p-value.
+fn node_pattern(shares: &[Share]) -> (String, Option<f64>) {
+    let Some(test) = homogeneity::chi_square(shares) else {
+        return ("so no node pattern can be told".into(), None);
+    };
+    let (p_value, how) = if test.least_expected < 5.0 {
+        // Too few for the chi-square: each node against the rest, the least of the adjusted p-values.
+        let all: Share = shares.iter().copied().sum();
+        let p_values: Vec<f64> = shares
+            .iter()
+            .map(|share| {
+                let rest = Share { events: all.events - share.events, trials: all.trials - share.trials };
+                fisher::two_sided(*share, rest)
+            })
+            .collect();
+        let least = fdr::benjamini_hochberg(&p_values).into_iter().fold(1.0, f64::min);
+        (least, "Fisher, each node against the rest".to_owned())
+    } else {
+        let how = format!("chi-square {} on {} degrees of freedom", significant(test.chi_square), test.degrees);
+        (test.p_value, how)
+    };
+    let word = if p_value < Q_MAX { "the nodes differ" } else { "no node pattern" };
+    (format!("{word} ({how}, p = {})", probability(p_value)), Some(p_value))
+}
+
+/// The worst serious pairs of each node that shows it, a few from each, in a fixed order.
+fn examples(trend: &Trend<'_, '_>) -> Vec<Example> {
+    const SHOWN: usize = 6;
+    let mut found: Vec<Example> = Vec::new();
+    for depth in 0..SHOWN {
+        for node in &trend.nodes {
+            let serious = node.part.examples.iter().filter(|(class, _)| **class != divergence::Class::Incomparable as u8);
+            let at_load = serious.flat_map(|(_, held)| &held.worst).filter(|example| example.inflight >= trend.onset);
+            found.extend(at_load.skip(depth).take(1).cloned());
+        }
+    }
+    found.truncate(SHOWN);
+    found
+}

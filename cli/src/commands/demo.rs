@@ -83,7 +83,7 @@ pub(crate) fn run(args: args::Demo, color: Color) -> anyhow::Result<u8> {
         set.display()
     ));
 
-    let found: Vec<&str> = summary.verdict.findings.iter().map(|finding| finding.name.as_str()).collect();
+    let found: Vec<&str> = summary.verdict.findings.iter().map(|finding| finding.name).collect();
     let planted = ["DEGENERATE_NODE", "LOAD_RACE"];
     let missed: Vec<&str> = planted.into_iter().filter(|name| !found.contains(name)).collect();
     if !missed.is_empty() {

@@ -140,3 +140,29 @@ fn value(column: &ArrayRef, at: usize) -> Value {
         other => panic!("a column of type {other}, which the set does not have"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(run: &str, snapshot: i64, item: &str, count: i64) -> Row {
+        let row =
+            serde_json::json!({"proxy": "p", "run": run, "snapshot": snapshot, "item": item, "count": count});
+        serde_json::from_value(row).unwrap()
+    }
+
+    #[test]
+    fn only_the_last_snapshot_of_each_run_counts() {
+        let ledger = [
+            entry("a", 0, "mirrored", 5),
+            entry("a", 1, "mirrored", 9),
+            entry("a", 1, "dropped.queue_full", 1),
+            entry("b", 0, "mirrored", 3),
+            entry("b", 0, "dropped.delivery_failed", 2),
+        ];
+        assert_eq!(ledger_total(&ledger, "mirrored"), 12);
+        assert_eq!(ledger_total(&ledger, "dropped."), 3);
+        assert_eq!(ledger_total(&ledger, "dropped.queue_full"), 1);
+        assert_eq!(ledger_total(&ledger, "delivered"), 0);
+    }
+}

@@ -210,3 +210,39 @@ fn build(profile: &Path) {
     let status = command.status().unwrap_or_else(|error| panic!("cannot start cargo: {error}"));
     assert!(status.success(), "shadowdiff does not build");
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_found_with_and_without_colours() {
+        let plain = "INFO starting\nINFO listening addr=127.0.0.1:80 admin=127.0.0.1:81\n";
+        let coloured =
+            "\u{1b}[32mINFO\u{1b}[0m listening \u{1b}[3maddr\u{1b}[0m=127.0.0.1:80 admin=127.0.0.1:81";
+        for log in [plain, coloured] {
+            assert_eq!(address(log, "addr=").as_deref(), Some("http://127.0.0.1:80"));
+            assert_eq!(address(log, "admin=").as_deref(), Some("http://127.0.0.1:81"));
+        }
+        assert_eq!(address("INFO starting addr=127.0.0.1:80", "addr="), None);
+    }
+
+    #[test]
+    fn a_binary_that_is_not_there_is_not_current() {
+        let dir = tempfile::tempdir().unwrap();
+        let binary = dir.path().join("shadowdiff");
+        assert!(!is_current(&binary));
+        let source = dir.path().join("main.rs");
+        std::fs::write(&source, "").unwrap();
+        std::fs::write(&binary, "").unwrap();
+        std::fs::write(
+            dir.path().join("shadowdiff.d"),
+            format!("{}: {}\n", binary.display(), source.display()),
+        )
+        .unwrap();
+        assert!(is_current(&binary));
+        let later = SystemTime::now() + std::time::Duration::from_secs(60);
+        std::fs::File::options().write(true).open(&source).unwrap().set_modified(later).unwrap();
+        assert!(!is_current(&binary), "a source is newer");
+    }
+}

@@ -9,5 +9,6 @@ mod fake;
 mod kafka_faults;
 mod ranker;
 mod real_servers;
+mod recorder_crash;
 mod tidy;
 mod without_kafka;

@@ -114,18 +114,16 @@ pub fn compare(primary: Side<'_>, shadow: Side<'_>, rules: &Rules) -> Divergence
         }
         (Side::Absent(one), Side::Absent(other)) => return incomparable(format!("both: {one} / {other}")),
     };
-    let mut divergence = match structure::pair(primary, shadow, rules) {
-        Ok(pairs) if pairs.is_empty() => {
-            return incomparable("both: the rules leave no output to compare".into());
-        }
+    match structure::pair(primary, shadow, rules) {
+        Ok(pairs) if pairs.is_empty() => incomparable("both: the rules leave no output to compare".into()),
         Ok(pairs) => verdict::judge(&pairs, rules),
-        Err(detail) => {
-            Divergence { bit_equal: Some(false), ..Divergence::of(Class::Structure, detail, true) }
-        }
-    };
-    divergence.primary_degenerate = degenerate::listed(primary, rules);
-    divergence.shadow_degenerate = degenerate::listed(shadow, rules);
-    divergence
+        Err(detail) => Divergence {
+            bit_equal: Some(false),
+            primary_degenerate: degenerate::listed_alone(primary, rules),
+            shadow_degenerate: degenerate::listed_alone(shadow, rules),
+            ..Divergence::of(Class::Structure, detail, true)
+        },
+    }
 }
 
 fn incomparable(detail: String) -> Divergence {

@@ -1,7 +1,7 @@
 //! From the bytes of an answer to named outputs.
 //!
 //! The format is found by request path, headers and body together, never by `content-type` alone: servers leave it out or
-//! mislabel it. A new protocol is a file under `decode/` and a line in [`READERS`].
+//! mislabel it. A new protocol is a file under `decode/` and a line in `READERS`.
 
 mod encoding;
 mod fault;
@@ -18,6 +18,7 @@ mod v2_json;
 mod tests;
 
 use crate::{Output, Rules};
+pub(crate) use fault::shortened;
 pub use fault::{Fault, Undecodable};
 use parts::Parts;
 pub(crate) use tensor::shape_text;

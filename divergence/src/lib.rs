@@ -1,10 +1,11 @@
 //! What two answers of inference servers have in common and where they part.
 //!
-//! [`decode`] turns the bytes of one answer into named, typed outputs (one file per protocol);
-//! [`compare`] turns two decoded answers into a [`Divergence`]: metrics, degenerate checks and one
+//! [`decode()`] turns the bytes of one answer into named, typed outputs (one file per protocol);
+//! [`compare()`] turns two decoded answers into a [`Divergence`]: metrics, degenerate checks and one
 //! [`Class`]. Pure: no I/O, no clock, no randomness; nothing is aggregated over many exchanges.
 //!
-//! Modules, top down: [`compare`] and [`decode`] use [`rules`], which use [`output`] and [`class`].
+//! Modules, top down: [`mod@compare`] uses [`mod@decode`], [`rules`], [`class`] and [`output`]; [`mod@decode`] uses [`rules`] and
+//! [`output`]; [`rules`] uses [`output`].
 
 pub mod class;
 pub mod compare;
@@ -14,6 +15,6 @@ pub mod rules;
 
 pub use class::Class;
 pub use compare::{Divergence, Side, compare};
-pub use decode::{Answer, Decoded, Protocol, Undecodable, decode};
+pub use decode::{Answer, Decoded, Fault, Protocol, Undecodable, decode};
 pub use output::{DType, Output};
 pub use rules::{JsonOutput, OutputRule, Path, Rules, RulesError, Tolerance};

@@ -72,13 +72,18 @@ fn signs(output: &Output, dtype: DType) -> Vec<Sign> {
     signs
 }
 
-/// All signs of an answer's compared outputs, comma-separated.
-pub(super) fn listed(decoded: &Decoded, rules: &Rules) -> String {
-    let compared = decoded.outputs.iter().filter(|output| rules.compares(&output.name));
-    let mut all: Vec<Sign> = compared.flat_map(|output| signs(output, output.dtype)).collect();
+/// All signs of some outputs, each judged as the type beside it; comma-separated.
+pub(super) fn listed<'a>(outputs: impl Iterator<Item = (&'a Output, DType)>) -> String {
+    let mut all: Vec<Sign> = outputs.flat_map(|(output, dtype)| signs(output, dtype)).collect();
     all.sort_unstable();
     all.dedup();
     all.into_iter().map(Sign::as_str).collect::<Vec<_>>().join(",")
+}
+
+/// All signs of an answer's compared outputs, each judged as its own type.
+pub(super) fn listed_alone(decoded: &Decoded, rules: &Rules) -> String {
+    let compared = decoded.outputs.iter().filter(|output| rules.compares(&output.name));
+    listed(compared.map(|output| (output, output.dtype)))
 }
 
 /// Signs that only one side of one output shows.

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use crate::decode::shape_text;
+use crate::decode::{shape_text, shortened};
 use crate::{DType, Decoded, Output, Rules, Tolerance};
 
 /// An output as both answers have it, with what the rules say about it.
@@ -48,8 +48,8 @@ pub(super) fn pair<'a>(
             (Some(left), Some(right)) => left.name.cmp(&right.name),
         };
         match (order, left.peek(), right.peek()) {
-            (Ordering::Less, Some(left), _) => return Err(format!("missing:{}", left.name)),
-            (Ordering::Greater, _, Some(right)) => return Err(format!("extra:{}", right.name)),
+            (Ordering::Less, Some(left), _) => return Err(format!("missing:{}", shortened(&left.name))),
+            (Ordering::Greater, _, Some(right)) => return Err(format!("extra:{}", shortened(&right.name))),
             _ => {}
         }
         let (Some(one), Some(other)) = (left.next(), right.next()) else { return Ok(pairs) };
@@ -70,7 +70,7 @@ fn matched<'a>(
     declared: bool,
     rules: &Rules,
 ) -> Result<Pair<'a>, String> {
-    let name = &primary.name;
+    let name = shortened(&primary.name);
     if primary.shape != shadow.shape {
         let (one, other) = (shape_text(&primary.shape), shape_text(&shadow.shape));
         return Err(format!("shape:{name} {one}/{other}"));
@@ -82,9 +82,9 @@ fn matched<'a>(
         // Only an output built by hand can hold another number of elements than its shape.
         return Err(format!("shape:{name} {}/{}", primary.values.len(), shadow.values.len()));
     }
-    let tolerance = rules.tolerance(name, dtype, declared);
+    let tolerance = rules.tolerance(&primary.name, dtype, declared);
     let floor = rules.floor.max(tolerance.atol);
-    let threshold = rules.threshold(name);
+    let threshold = rules.threshold(&primary.name);
     Ok(Pair { primary, shadow, dtype, declared, tolerance, threshold, floor })
 }
 

@@ -2,7 +2,7 @@
 
 use super::Divergence;
 use super::cosine::cosine;
-use super::degenerate::OneSided;
+use super::degenerate::{self, OneSided};
 use super::elements::{Elements, raise};
 use super::rows::Moves;
 use super::structure::Pair;
@@ -49,6 +49,8 @@ pub(super) fn judge(pairs: &[Pair<'_>], rules: &Rules) -> Divergence {
     for pair in pairs {
         measure(pair, rules, &mut divergence, &mut totals);
     }
+    divergence.primary_degenerate = degenerate::listed(pairs.iter().map(|pair| (pair.primary, pair.dtype)));
+    divergence.shadow_degenerate = degenerate::listed(pairs.iter().map(|pair| (pair.shadow, pair.dtype)));
     divergence.bit_equal = Some(!totals.differs);
     divergence.fraction_beyond = (totals.count > 0).then(|| totals.beyond as f64 / totals.count as f64);
     let moves = totals.moves;

@@ -118,6 +118,6 @@ impl Undecodable {
 }
 
 /// The first 64 characters of text that came from outside.
-pub(super) fn shortened(text: &str) -> String {
+pub(crate) fn shortened(text: &str) -> String {
     text.chars().take(64).collect()
 }

@@ -87,3 +87,30 @@ fn a_pointer_selects_one_value_and_a_json_path_many() {
     assert_eq!(Path::parse("$.a[*].s").unwrap().select(&value).len(), 2);
     assert!(Path::parse("/b").unwrap().select(&value).is_empty());
 }
+
+#[test]
+fn the_configuration_file_reads_as_documented() {
+    let text = r#"
+        ignore = ["debug"]
+        gross_tolerance_units = 50
+
+        [tolerances]
+        FP16 = { rtol = 0.02, atol = 0.001 }
+
+        [outputs.score]
+        atol = 0.01
+        threshold = 0.5
+
+        [[json_paths]]
+        name = "score"
+        path = "$.items[*].score"
+        request_path = "/rank"
+    "#;
+    let rules: Rules = toml::from_str(text).unwrap();
+    assert_eq!(rules.tolerance("x", DType::Fp16, true), Tolerance { rtol: 0.02, atol: 0.001 });
+    assert_eq!((rules.gross_tolerance_units, rules.threshold("score")), (50.0, Some(0.5)));
+    assert_eq!(rules.json_paths[0].path, Path::parse("$.items[*].score").unwrap());
+    assert_eq!(toml::from_str::<Rules>(&toml::to_string(&rules).unwrap()).unwrap(), rules);
+    let wrong = toml::from_str::<Rules>(&text.replace("[*]", "[*")).unwrap_err().to_string();
+    assert!(wrong.contains("path `$.items[*.score`"), "{wrong}");
+}

@@ -104,3 +104,13 @@ fn one_zero_output_among_good_ones_is_degenerate() {
     let pooled = judged(primary, shadow, &Rules::default());
     assert_eq!(verdict(&pooled), (Class::Degenerate, "shadow_only:all_zero", true));
 }
+
+#[test]
+fn zeros_printed_as_whole_numbers_are_zero_scores() {
+    let free = |output| Decoded { protocol: Protocol::V1Predictions, ..answer(vec![output]) };
+    let primary = free(output("predictions", DType::Fp64, &[2], &[0.5, 0.25]));
+    let shadow = free(output("predictions", DType::Int64, &[2], &[0.0, 0.0]));
+    let zero = compare(Side::Outputs(&primary), Side::Outputs(&shadow), &Rules::default());
+    assert_eq!(verdict(&zero), (Class::Degenerate, "shadow_only:all_zero", true));
+    assert_eq!(zero.shadow_degenerate, "all_zero");
+}

@@ -116,3 +116,30 @@ fn a_body_above_the_cap_goes_to_the_primary_only_and_is_recorded() {
     assert_eq!(row["shadow_outcome"], "body_too_large");
     assert_eq!((&row["shadow_attempts"], &row["request_bytes"]), (&0.into(), &5000.into()));
 }
+
+#[test]
+fn a_hanging_candidate_holds_up_neither_clients_nor_the_stop_and_copies_are_shed() {
+    let dir = tempdir().unwrap();
+    let primary = ranker::server("primary", dir.path());
+    let candidate = DemoServer::started("candidate", dir.path(), &["--fault", "hang:1"]);
+    let config = dir.path().join("config.toml");
+    std::fs::write(&config, "[proxy]\ndrain_ms = 300\n[limits]\nmirror_inflight = 4\n").unwrap();
+    let legs = ["--primary", primary.url.as_str(), "--candidate", candidate.url.as_str()];
+    let proxy =
+        ranker::local_proxy(dir.path(), &[&legs[..], &["--config", config.to_str().unwrap()]].concat());
+
+    // Far below the 30 s that a shadow may take.
+    let client = Client::new(std::time::Duration::from_secs(10));
+    for number in 0..20 {
+        assert_eq!(ranker::send(&client, &proxy.url, number).status, 200, "request {number}");
+    }
+    proxy.stop();
+
+    let rows = set::rows(&dir.path().join("set"), "exchanges");
+    let outcomes = set::counts(&rows, "shadow_outcome");
+    assert_eq!(rows.len(), 20, "{outcomes:?}");
+    assert_eq!((outcomes.get("shed"), outcomes.get("shutdown")), (Some(&16), Some(&4)), "{outcomes:?}");
+    let ledger = set::rows(&dir.path().join("set"), "ledger");
+    assert_eq!(set::ledger_total(&ledger, "outcome.shed"), 16);
+    assert_eq!(set::ledger_total(&ledger, "mirrored"), set::ledger_total(&ledger, "outcome."));
+}

@@ -19,8 +19,8 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use bounded::Bounded;
 pub(crate) use counts::Counts;
-pub(crate) use example::{Examples, ScoreSample, clipped};
 pub use example::{Example, ScorePoint};
+pub(crate) use example::{Examples, ScoreSample, clipped};
 pub(crate) use histogram::Latency;
 pub(crate) use ledger::{ItemKey, LedgerKey, RunRows, Snapshot};
 pub(crate) use sketch::Sketch;

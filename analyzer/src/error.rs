@@ -66,7 +66,9 @@ pub enum AnalyzeError {
         source: std::io::Error,
     },
     /// More nodes than a report could show.
-    #[error("the set names more than {limit} nodes of one shadow: a node must be a server, not a request; check the node rule of the proxy")]
+    #[error(
+        "the set names more than {limit} nodes of one shadow: a node must be a server, not a request; check the node rule of the proxy"
+    )]
     TooManyNodes {
         /// How many are allowed.
         limit: usize,

@@ -28,7 +28,13 @@ pub(crate) fn significant(value: f64) -> String {
 
 /// A p- or q-value.
 pub(crate) fn probability(p: f64) -> String {
-    if p < 1e-300 { "<1e-300".into() } else if p < 1e-3 { format!("{p:.1e}") } else { format!("{p:.3}") }
+    if p < 1e-300 {
+        "<1e-300".into()
+    } else if p < 1e-3 {
+        format!("{p:.1e}")
+    } else {
+        format!("{p:.3}")
+    }
 }
 
 /// A count with thin groups: 12,345.
@@ -66,10 +72,16 @@ mod tests {
     #[test]
     fn numbers_read_well() {
         assert_eq!([Some(0.12345), Some(0.0), Some(1.0), None].map(percent), ["12.3 %", "0 %", "100 %", "–"]);
-        assert_eq!([0.000_4, 3.0, 1234.5, 1e-9, 2e7].map(significant), ["0.000400", "3.00", "1234", "1.0e-9", "2.0e7"]);
+        assert_eq!(
+            [0.000_4, 3.0, 1234.5, 1e-9, 2e7].map(significant),
+            ["0.000400", "3.00", "1234", "1.0e-9", "2.0e7"]
+        );
         assert_eq!([f64::NAN, f64::NEG_INFINITY].map(significant), ["inf", "-inf"]);
         assert_eq!([7, 999, 1000, 1_234_567].map(count), ["7", "999", "1,000", "1,234,567"]);
-        assert_eq!([Some(5), Some(1500), Some(2_000_000), None].map(latency), ["5 µs", "1.50 ms", "2.00 s", "–"]);
+        assert_eq!(
+            [Some(5), Some(1500), Some(2_000_000), None].map(latency),
+            ["5 µs", "1.50 ms", "2.00 s", "–"]
+        );
         assert_eq!([0.5, 1e-4, 0.0].map(probability), ["0.500", "1.0e-4", "<1e-300"]);
         assert_eq!([range(3, 3), range(3, 5)], ["3", "3–5"]);
     }

@@ -166,7 +166,8 @@ pub(crate) fn judge(views: &[View<'_>], set: &SetFacts, ledger: &[RunLedger], op
     let control = views.iter().filter(|view| !view.is_candidate()).max_by_key(|view| view.total.comparable());
     let mut findings = insufficient::of_set(views, set, ledger, options);
     for candidate in views.iter().filter(|view| view.is_candidate()) {
-        let degenerate = degenerate_node::named(candidate, options).iter().map(|named| named.node.name).collect();
+        let degenerate =
+            degenerate_node::named(candidate, options).iter().map(|named| named.node.name).collect();
         let case = Case { candidate, control, options, degenerate };
         let mut found = Vec::new();
         for rule in RULES {

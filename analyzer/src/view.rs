@@ -68,11 +68,8 @@ pub(crate) struct View<'a> {
 
 impl<'a> View<'a> {
     pub(crate) fn new(key: &'a TargetKey, target: &'a Target, options: &Options) -> Self {
-        let nodes: Vec<NodeView<'a>> = target
-            .nodes
-            .iter()
-            .map(|(name, part)| NodeView { name, part, total: part.total() })
-            .collect();
+        let nodes: Vec<NodeView<'a>> =
+            target.nodes.iter().map(|(name, part)| NodeView { name, part, total: part.total() }).collect();
         let mut total = Counts::default();
         nodes.iter().for_each(|node| total.merge(node.total));
         let bins = load_bins(nodes.iter(), options.load_bins);
@@ -96,7 +93,10 @@ pub(crate) fn by_load<'v, 'a: 'v>(nodes: impl Iterator<Item = &'v NodeView<'a>>)
 }
 
 /// Mid-rank bins of the in-flight counts of the comparable pairs, empty ones left out.
-pub(crate) fn load_bins<'v, 'a: 'v>(nodes: impl Iterator<Item = &'v NodeView<'a>>, count: usize) -> Vec<LoadBin> {
+pub(crate) fn load_bins<'v, 'a: 'v>(
+    nodes: impl Iterator<Item = &'v NodeView<'a>>,
+    count: usize,
+) -> Vec<LoadBin> {
     let mut pooled: Vec<(u32, u64)> =
         by_load(nodes).into_iter().map(|(load, counts)| (load, counts.comparable())).collect();
     pooled.retain(|(_, pairs)| *pairs > 0);
@@ -105,7 +105,8 @@ pub(crate) fn load_bins<'v, 'a: 'v>(nodes: impl Iterator<Item = &'v NodeView<'a>
     let mut made: Vec<LoadBin> = Vec::new();
     for group in pooled.iter().zip(&of_value).collect::<Vec<_>>().chunk_by(|a, b| a.1 == b.1) {
         let pairs: u64 = group.iter().map(|((_, pairs), _)| pairs).sum();
-        let weighted: u128 = group.iter().map(|((load, pairs), _)| u128::from(*load) * u128::from(*pairs)).sum();
+        let weighted: u128 =
+            group.iter().map(|((load, pairs), _)| u128::from(*load) * u128::from(*pairs)).sum();
         made.push(LoadBin {
             from: group[0].0.0,
             to: group[group.len() - 1].0.0,

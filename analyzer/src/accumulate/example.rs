@@ -72,9 +72,7 @@ impl Example {
 
     /// Worst first, then by id.
     fn order(&self, other: &Self) -> std::cmp::Ordering {
-        let by = |value: fn(&Self) -> Option<f64>| {
-            magnitude(value(other)).total_cmp(&magnitude(value(self)))
-        };
+        let by = |value: fn(&Self) -> Option<f64>| magnitude(value(other)).total_cmp(&magnitude(value(self)));
         by(|example| example.tolerance_units)
             .then(by(|example| example.log10_ratio))
             .then_with(|| self.exchange_id.cmp(&other.exchange_id))
@@ -100,9 +98,10 @@ impl Examples {
     /// Adds a row unless `keep` worse ones are held.
     pub(crate) fn add(&mut self, row: &Row<'_>, keep: usize) {
         if self.worst.len() >= keep
-            && self.worst.last().is_none_or(|last| {
-                magnitude(row.tolerance_units) < magnitude(last.tolerance_units)
-            })
+            && self
+                .worst
+                .last()
+                .is_none_or(|last| magnitude(row.tolerance_units) < magnitude(last.tolerance_units))
         {
             return;
         }

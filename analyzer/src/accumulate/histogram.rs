@@ -90,7 +90,10 @@ mod tests {
             let value = latency.quantile(quantile).unwrap() as f64;
             assert!((value - exact).abs() <= exact * 0.01, "{value} {exact}");
         }
-        assert_eq!((latency.quantile(1.0), latency.max(), latency.count()), (Some(10_000), Some(10_000), 10_000));
+        assert_eq!(
+            (latency.quantile(1.0), latency.max(), latency.count()),
+            (Some(10_000), Some(10_000), 10_000)
+        );
     }
 
     #[test]

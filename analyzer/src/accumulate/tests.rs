@@ -23,10 +23,8 @@ fn part(from: u32, to: u32) -> Accumulator {
         let class = Class::ALL[i as usize % 10];
         let units = [1.5, f64::NAN, f64::INFINITY, 0.0, f64::from(i)][i as usize % 5];
         let unsent = i % 31 == 0;
-        let shadow = RowLeg {
-            outcome: if unsent { Outcome::Shed } else { Outcome::Answered },
-            ..leg(&node, i)
-        };
+        let shadow =
+            RowLeg { outcome: if unsent { Outcome::Shed } else { Outcome::Answered }, ..leg(&node, i) };
         let row = Row {
             exchange_id: &id,
             request_id: None,

@@ -78,14 +78,16 @@ impl Table {
         group: usize,
         mut take: impl FnMut(&Batch<'_>) -> Result<(), AnalyzeError>,
     ) -> Result<(), AnalyzeError> {
-        let reader = ParquetRecordBatchReaderBuilder::new_with_metadata(open(&self.file)?, self.metadata.clone())
-            .with_projection(self.mask.clone())
-            .with_row_groups(vec![group])
-            .with_batch_size(BATCH_ROWS)
-            .build()
-            .map_err(|source| broken(&self.file, source))?;
+        let reader =
+            ParquetRecordBatchReaderBuilder::new_with_metadata(open(&self.file)?, self.metadata.clone())
+                .with_projection(self.mask.clone())
+                .with_row_groups(vec![group])
+                .with_batch_size(BATCH_ROWS)
+                .build()
+                .map_err(|source| broken(&self.file, source))?;
         for batch in reader {
-            let batch = batch.map_err(|source| broken(&self.file, ParquetError::ArrowError(source.to_string())))?;
+            let batch =
+                batch.map_err(|source| broken(&self.file, ParquetError::ArrowError(source.to_string())))?;
             take(&Batch { file: &self.file, batch: &batch })?;
         }
         Ok(())
@@ -151,6 +153,7 @@ fn broken(file: &Path, source: ParquetError) -> AnalyzeError {
 fn key_value(metadata: &ArrowReaderMetadata, key: &str) -> Option<String> {
     // The writer of Arrow data puts the metadata of the schema into the Arrow schema, other writers into the file's.
     let of_file = metadata.metadata().file_metadata().key_value_metadata();
-    let found = of_file.into_iter().flatten().find(|pair| pair.key == key).and_then(|pair| pair.value.clone());
+    let found =
+        of_file.into_iter().flatten().find(|pair| pair.key == key).and_then(|pair| pair.value.clone());
     found.or_else(|| metadata.schema().metadata().get(key).cloned())
 }

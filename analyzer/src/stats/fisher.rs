@@ -59,7 +59,8 @@ impl Margins {
 /// One-sided p-value: that the first group gets as many events as it did, or more.
 #[must_use]
 pub fn greater(first: Share, second: Share) -> f64 {
-    let margins = Margins { events: first.events + second.events, first: first.trials, second: second.trials };
+    let margins =
+        Margins { events: first.events + second.events, first: first.trials, second: second.trials };
     let (lowest, _) = margins.range();
     if first.events <= lowest {
         return 1.0;
@@ -75,7 +76,8 @@ pub fn greater(first: Share, second: Share) -> f64 {
 /// Two-sided p-value: the sum over all tables at most as likely as this one (within a relative 1e-7 for ties).
 #[must_use]
 pub fn two_sided(first: Share, second: Share) -> f64 {
-    let margins = Margins { events: first.events + second.events, first: first.trials, second: second.trials };
+    let margins =
+        Margins { events: first.events + second.events, first: first.trials, second: second.trials };
     let (lowest, highest) = margins.range();
     let mode = margins.mode();
     let limit = margins.probability(first.events) * (1.0 + 1e-7);

@@ -76,8 +76,7 @@ mod tests {
     #[test]
     fn a_stratified_trend_has_its_reference_value() {
         let scores = [0.0, 1.0, 2.0];
-        let strata =
-            [levels(&scores, &[1, 4, 12], &[300; 3]), levels(&scores, &[0, 2, 9], &[200, 250, 150])];
+        let strata = [levels(&scores, &[1, 4, 12], &[300; 3]), levels(&scores, &[0, 2, 9], &[200, 250, 150])];
         let z = stratified(&strata).unwrap();
         close(z, 5.019_284_98, 9);
         close(2.0 * normal::upper_tail(z), 5.1864e-7, 5);

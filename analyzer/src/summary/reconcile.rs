@@ -63,18 +63,20 @@ pub struct LoadLoss {
 /// All runs that the ledger or the rows name.
 pub(super) fn reconcile(accumulator: &Accumulator) -> Vec<RunLedger> {
     let keys: BTreeSet<&LedgerKey> = accumulator.ledger.keys().chain(accumulator.run_rows.keys()).collect();
-    keys.into_iter()
-        .map(|key| run(key, accumulator.ledger.get(key), accumulator.run_rows.get(key)))
-        .collect()
+    keys.into_iter().map(|key| run(key, accumulator.ledger.get(key), accumulator.run_rows.get(key))).collect()
 }
 
 fn run(key: &LedgerKey, snapshot: Option<&Snapshot>, rows: Option<&RunRows>) -> RunLedger {
     let items: Vec<(Item, &str, u32, u64)> = snapshot
         .into_iter()
         .flat_map(|snapshot| &snapshot.items)
-        .filter_map(|(key, count)| Some((Item::from_name(&key.item)?, key.target.as_str(), key.inflight_from, *count)))
+        .filter_map(|(key, count)| {
+            Some((Item::from_name(&key.item)?, key.target.as_str(), key.inflight_from, *count))
+        })
         .collect();
-    let total = |keep: &dyn Fn(Item) -> bool| items.iter().filter(|item| keep(item.0)).map(|item| item.3).sum::<u64>();
+    let total = |keep: &dyn Fn(Item) -> bool| {
+        items.iter().filter(|item| keep(item.0)).map(|item| item.3).sum::<u64>()
+    };
     let by_name = |name: &dyn Fn(Item) -> Option<&'static str>| -> Vec<Counted> {
         let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
         for (item, _, _, count) in &items {

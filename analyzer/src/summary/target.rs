@@ -266,7 +266,10 @@ fn node_row(node: &NodeView<'_>, options: &Options) -> NodeRow {
 
 fn load_row(view: &View<'_>, bin: &LoadBin, options: &Options) -> LoadRow {
     let share = |of: fn(&Counts) -> Share| {
-        Rate::new(view.nodes.iter().map(|node| node.share(of, |load| bin.holds(load))).sum(), options.confidence)
+        Rate::new(
+            view.nodes.iter().map(|node| node.share(of, |load| bin.holds(load))).sum(),
+            options.confidence,
+        )
     };
     let mut latency = BothLegs::default();
     let mut units = Sketch::default();

@@ -18,7 +18,8 @@ pub(super) fn judge(case: &Case<'_>, _: &[Finding]) -> Vec<Finding> {
     }
     let rate = Rate::new(Share { events: failed, trials: total.sent() }, case.options.confidence);
     let p_value = mcnemar::exact(failed, reverse);
-    let worse = failed > reverse && p_value < Q_MAX && rate.lower.is_some_and(|lower| lower > case.options.min_rate);
+    let worse =
+        failed > reverse && p_value < Q_MAX && rate.lower.is_some_and(|lower| lower > case.options.min_rate);
     let severity = if worse { Severity::Block } else { Severity::Warn };
     let most = case.candidate.nodes.iter().max_by_key(|node| node.total.shadow_failed);
     let most = most.filter(|node| {

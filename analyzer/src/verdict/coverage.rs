@@ -13,7 +13,8 @@ pub(super) fn not_covered(views: &[View<'_>], set: &SetFacts, ledger: &[RunLedge
     if views.iter().all(View::is_candidate) {
         lines.push("no control: noise of the system itself is not told apart from the candidate's".into());
     }
-    lines.push("cross-talk: whether a wrong answer is another request's is not tested by this version".into());
+    lines
+        .push("cross-talk: whether a wrong answer is another request's is not tested by this version".into());
     lines.push("latency is reported, not judged".into());
     lines.push("quality: a difference does not say who is right; no true outcomes are known".into());
     if set.rules.len() > 1 {
@@ -33,13 +34,20 @@ fn load_range(view: &View<'_>, lines: &mut Vec<String>) {
         return;
     };
     let primary = p99(view.target.primary_loads.iter().map(|(load, rows)| (*load, *rows)));
-    let beside = primary.map_or_else(String::new, |load| format!("; the primary's 99th percentile was {load}"));
+    let beside =
+        primary.map_or_else(String::new, |load| format!("; the primary's 99th percentile was {load}"));
     lines.push(format!("{name}: load above {} in flight on a node{beside}", last.to));
     if first.from == last.to {
-        lines.push(format!("{name}: one load level only ({}): no effect of load can be seen", range(first.from, last.to)));
+        lines.push(format!(
+            "{name}: one load level only ({}): no effect of load can be seen",
+            range(first.from, last.to)
+        ));
     }
     if view.nodes.len() < 2 {
-        lines.push(format!("{name}: {} node: no difference between nodes can be seen", count(view.nodes.len() as u64)));
+        lines.push(format!(
+            "{name}: {} node: no difference between nodes can be seen",
+            count(view.nodes.len() as u64)
+        ));
     }
     if view.nodes.iter().all(|node| node.labels().is_empty()) {
         lines.push(format!("{name}: no labels on its nodes: hardware and drivers cannot be named"));

@@ -72,7 +72,8 @@ fn finding(case: &Case<'_>, named: &Named<'_, '_>) -> Finding {
     let (node, labels) = (named.node, named.node.labels());
     let rate = Rate::new(named.share, case.options.confidence);
     let against = named.against.map(|share| Rate::new(share, case.options.confidence));
-    let kinds: Vec<&str> = node.part.degenerate.iter().map(|(kind, _)| kind).filter(|kind| !kind.is_empty()).collect();
+    let kinds: Vec<&str> =
+        node.part.degenerate.iter().map(|(kind, _)| kind).filter(|kind| !kind.is_empty()).collect();
     let others = against.map_or_else(
         || "no healthy node to compare with".into(),
         |rest| format!("{} on the other nodes", percent(rest.rate)),

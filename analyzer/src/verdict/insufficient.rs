@@ -102,8 +102,11 @@ pub(super) fn of_set(
             )));
         }
         if run.lost as f64 > options.min_rate * run.mirrored as f64 {
-            let reasons: Vec<String> =
-                run.dropped.iter().map(|dropped| format!("{} {}", dropped.name, count(dropped.count))).collect();
+            let reasons: Vec<String> = run
+                .dropped
+                .iter()
+                .map(|dropped| format!("{} {}", dropped.name, count(dropped.count)))
+                .collect();
             let reasons = if reasons.is_empty() { "after the proxy".to_owned() } else { reasons.join(", ") };
             found.push(find(format!(
                 "{of}: {} of {} mirrored exchanges are lost ({reasons}), which could hide a fault",

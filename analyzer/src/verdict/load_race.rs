@@ -1,12 +1,12 @@
 //! LOAD_RACE: serious divergence that grows with the load on a node, on all nodes alike: a race, or memory reused too early.
 
 use super::{Case, Facts, Finding, Q_MAX, Severity};
+use crate::accumulate::Counts;
 use crate::stats::risk_ratio::RiskRatio;
 use crate::stats::{Share, fdr, fisher, homogeneity, normal, onset, risk_ratio, trend};
 use crate::summary::{Example, Rate};
 use crate::text::{count, percent, probability, range, significant};
 use crate::view::{LoadBin, NodeView, View, by_load, levels, load_bins};
-use crate::accumulate::Counts;
 
 /// High load must be at least so many times as bad as low load …
 const RATIO: f64 = 3.0;
@@ -41,7 +41,8 @@ impl<'v, 'a> Trend<'v, 'a> {
         let loads: Vec<u32> = pooled.keys().copied().collect();
         let shares: Vec<Share> = pooled.values().map(Counts::serious_share).collect();
         let split = onset::step(&shares)?;
-        let first_seen = pooled.iter().find(|(_, counts)| counts.serious_share().events > 0).map(|(load, _)| *load)?;
+        let first_seen =
+            pooled.iter().find(|(_, counts)| counts.serious_share().events > 0).map(|(load, _)| *load)?;
         let ratio = ratio(&nodes, &split, confidence)?;
         Some(Self { p_value, ratio, onset: loads[split.from], first_seen, split, nodes })
     }
@@ -108,7 +109,11 @@ fn finding(
     let confidence = case.options.confidence;
     let bins = load_bins(trend.nodes.iter().copied(), case.options.load_bins);
     let top = bins.last();
-    let at_top: Share = trend.nodes.iter().map(|node| node.share(SERIOUS, |load| top.is_some_and(|bin| bin.holds(load)))).sum();
+    let at_top: Share = trend
+        .nodes
+        .iter()
+        .map(|node| node.share(SERIOUS, |load| top.is_some_and(|bin| bin.holds(load))))
+        .sum();
     let rate = Rate::new(at_top, confidence);
     let below = Rate::new(trend.split.below, confidence);
     let shares: Vec<Share> = at_high.iter().map(|(_, share)| *share).collect();
@@ -125,7 +130,11 @@ fn finding(
         probability(q_value),
         count(shows.len() as u64),
         count(trend.nodes.len() as u64),
-        if control_rises { "; the control rises with load too, so the cause may not be the candidate's own" } else { "" },
+        if control_rises {
+            "; the control rises with load too, so the cause may not be the candidate's own"
+        } else {
+            ""
+        },
     );
     let severity = if control_rises { Severity::Warn } else { Severity::Block };
     Finding {
@@ -166,7 +175,8 @@ fn node_pattern(shares: &[Share]) -> (String, Option<f64>) {
         let least = fdr::benjamini_hochberg(&p_values).into_iter().fold(1.0, f64::min);
         (least, "Fisher, each node against the rest".to_owned())
     } else {
-        let how = format!("chi-square {} on {} degrees of freedom", significant(test.chi_square), test.degrees);
+        let how =
+            format!("chi-square {} on {} degrees of freedom", significant(test.chi_square), test.degrees);
         (test.p_value, how)
     };
     let word = if p_value < Q_MAX { "the nodes differ" } else { "no node pattern" };
@@ -179,8 +189,13 @@ fn examples(trend: &Trend<'_, '_>) -> Vec<Example> {
     let mut found: Vec<Example> = Vec::new();
     for depth in 0..SHOWN {
         for node in &trend.nodes {
-            let serious = node.part.examples.iter().filter(|(class, _)| **class != divergence::Class::Incomparable as u8);
-            let at_load = serious.flat_map(|(_, held)| &held.worst).filter(|example| example.inflight >= trend.onset);
+            let serious = node
+                .part
+                .examples
+                .iter()
+                .filter(|(class, _)| **class != divergence::Class::Incomparable as u8);
+            let at_load =
+                serious.flat_map(|(_, held)| &held.worst).filter(|example| example.inflight >= trend.onset);
             found.extend(at_load.skip(depth).take(1).cloned());
         }
     }

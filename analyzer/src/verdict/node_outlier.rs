@@ -13,7 +13,12 @@ const RATIO_LOWER: f64 = 1.5;
 
 pub(super) fn judge(case: &Case<'_>, _: &[Finding]) -> Vec<Finding> {
     let mut found = outliers(case, Counts::serious_share, Severity::Block, "serious divergence");
-    let minor = outliers(case, Counts::minor_share, Severity::Warn, "divergence beyond tolerance, none of it serious,");
+    let minor = outliers(
+        case,
+        Counts::minor_share,
+        Severity::Warn,
+        "divergence beyond tolerance, none of it serious,",
+    );
     found.extend(minor);
     found
 }
@@ -53,7 +58,8 @@ fn outliers(case: &Case<'_>, of: fn(&Counts) -> Share, severity: Severity, what:
         if !stands_out {
             continue;
         }
-        let (rate, against) = (Rate::new(own, case.options.confidence), Rate::new(others, case.options.confidence));
+        let (rate, against) =
+            (Rate::new(own, case.options.confidence), Rate::new(others, case.options.confidence));
         let labels = node.labels();
         let text = format!(
             "node {}{} shows {what} more than the others at the same load: {}, others {}; ratio {} (at least {}), q = {}",
@@ -65,7 +71,8 @@ fn outliers(case: &Case<'_>, of: fn(&Counts) -> Share, severity: Severity, what:
             significant(ratio.interval.lower),
             probability(q_value),
         );
-        let examples = node.part.examples.values().flat_map(|held| held.worst.iter().take(1)).cloned().collect();
+        let examples =
+            node.part.examples.values().flat_map(|held| held.worst.iter().take(1)).cloned().collect();
         found.push(Finding {
             facts: Facts {
                 node: Some(node.name.to_owned()),

@@ -23,23 +23,32 @@ pub(super) fn judge(case: &Case<'_>, _: &[Finding]) -> Vec<Finding> {
         .candidate
         .nodes
         .iter()
-        .map(|node| levels(&case.candidate.bins, |bin| node.share(Counts::minor_share, |load| bin.holds(load))))
+        .map(|node| {
+            levels(&case.candidate.bins, |bin| node.share(Counts::minor_share, |load| bin.holds(load)))
+        })
         .collect();
     let p_value = trend::stratified(&strata).map(normal::upper_tail);
     let with_load = match p_value {
-        Some(p) if p < 0.01 => format!("; it grows with load (p = {}), as noise of batching does", probability(p)),
+        Some(p) if p < 0.01 => {
+            format!("; it grows with load (p = {}), as noise of batching does", probability(p))
+        }
         _ => String::new(),
     };
     let mut units = crate::accumulate::Sketch::default();
     case.candidate.target.loads.values().for_each(|part| units.merge(part.units.clone()));
-    let size = units.quantile(0.99).map_or_else(String::new, |q| format!("; 99 % within {} tolerances", significant(q)));
+    let size = units
+        .quantile(0.99)
+        .map_or_else(String::new, |q| format!("; 99 % within {} tolerances", significant(q)));
     let against = control.map(|control: Share| Rate::new(control, confidence));
     let text = format!(
         "{} of {} comparable pairs are beyond tolerance without consequence: {}{}{size}{with_load}",
         count(rate.events),
         count(rate.trials),
         rate.text(),
-        against.map_or_else(|| ", no control to hold it against".into(), |rate| format!(", control {}", rate.text())),
+        against.map_or_else(
+            || ", no control to hold it against".into(),
+            |rate| format!(", control {}", rate.text())
+        ),
     );
     vec![Finding {
         facts: Facts { rate: Some(rate), against, p_value, ..Facts::default() },

@@ -11,7 +11,9 @@ pub(super) fn judge(case: &Case<'_>, found: &[Finding]) -> Vec<Finding> {
         return Vec::new();
     }
     let blamed = |name: &str| {
-        found.iter().any(|finding| finding.severity == Severity::Block && finding.facts.node.as_deref() == Some(name))
+        found
+            .iter()
+            .any(|finding| finding.severity == Severity::Block && finding.facts.node.as_deref() == Some(name))
     };
     let nodes: Vec<&NodeView<'_>> = case.candidate.nodes.iter().filter(|node| !blamed(node.name)).collect();
     let share: Share = nodes.iter().map(|node| node.total.serious_share()).sum();
@@ -23,7 +25,8 @@ pub(super) fn judge(case: &Case<'_>, found: &[Finding]) -> Vec<Finding> {
         return Vec::new();
     }
     let control = case.control.map(|control| control.total.serious_share());
-    let above_control = control.and_then(|control| newcombe::interval(share, control, case.options.confidence));
+    let above_control =
+        control.and_then(|control| newcombe::interval(share, control, case.options.confidence));
     let (severity, why) = match above_control {
         Some(difference) if difference.upper <= limit => return Vec::new(),
         Some(difference) if lower > limit && difference.lower <= 0.0 => {
@@ -50,7 +53,8 @@ pub(super) fn judge(case: &Case<'_>, found: &[Finding]) -> Vec<Finding> {
 
 fn examples(nodes: &[&NodeView<'_>]) -> Vec<Example> {
     let serious = |node: &&NodeView<'_>| -> Vec<Example> {
-        let classes = node.part.examples.iter().filter(|(class, _)| **class != divergence::Class::Incomparable as u8);
+        let classes =
+            node.part.examples.iter().filter(|(class, _)| **class != divergence::Class::Incomparable as u8);
         classes.flat_map(|(_, held)| held.worst.iter().take(1).cloned()).collect()
     };
     nodes.iter().flat_map(serious).take(6).collect()

@@ -55,6 +55,8 @@ pub struct Source {
 /// # Errors
 /// When the set cannot be written, belongs to another topic of that name, or the client's options are not accepted. What
 /// was in open files is not lost: the next recording reads it again.
+///
+/// When brokers are gone at the end, leaving the group takes up to `session.timeout.ms`; the files are closed before.
 pub fn record(
     source: &Source,
     settings: &Settings,
@@ -106,7 +108,7 @@ fn run(
             let finished = match control.wish() {
                 Wish::Record => false,
                 Wish::Finish => {
-                    ends.ask(consumer, &source.topic)?;
+                    ends.ask(&source.topic, || consumer::ends(consumer, &source.topic))?;
                     consumer.context().held().has_reached(&ends)
                 }
                 Wish::Stop => true,

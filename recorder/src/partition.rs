@@ -1,7 +1,7 @@
 //! One partition: Filling → Closing → Committed.
 //!
 //! While [`Filling`] takes messages, nothing of them is in the set. Closing it makes its temporary files durable
-//! ([`Closing`]); publishing moves them to their places, the commit marker last. A crash at any point leaves either a
+//! ([`closing::Closing`]); publishing moves them to their places, the commit marker last. A crash at any point leaves either a
 //! whole range or nothing that a reader sees, and the next claim of the partition goes on where the set ends.
 
 mod closing;
@@ -142,7 +142,7 @@ impl Partition {
 
     /// Counts since the claim, the open file's included.
     pub(crate) fn progress(&self) -> Progress {
-        let mut progress = self.done.clone();
+        let mut progress = self.done;
         progress.add(self.filling.as_ref().map(Filling::counts).unwrap_or_default());
         progress
     }

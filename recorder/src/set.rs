@@ -163,8 +163,8 @@ impl SetRoot {
         sync_folder(folder)?;
         if is_new {
             // A new folder is an entry of its parent, and so on up to the root.
-            let above = folder.ancestors().skip(1).take_while(|above| above.starts_with(&self.root));
-            above.map(sync_folder).collect::<Result<(), _>>()?;
+            let mut above = folder.ancestors().skip(1).take_while(|above| above.starts_with(&self.root));
+            above.try_for_each(sync_folder)?;
         }
         Ok(())
     }

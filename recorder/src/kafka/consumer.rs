@@ -12,6 +12,7 @@ use rdkafka::types::RDKafkaRespErr;
 use rdkafka::{Offset, TopicPartitionList};
 
 use super::Source;
+use super::ends::Watermarks;
 use super::held::Held;
 use super::notice::Notice;
 use crate::RecordError;
@@ -73,6 +74,22 @@ pub(super) fn commit(consumer: &Consumer, topic: &str, due: &[(i32, i64)]) {
     if let Err(error) = consumer.commit(&offsets, CommitMode::Async) {
         consumer.context().warn(&error, "offsets are not committed; the set goes on all the same");
     }
+}
+
+/// First and last-plus-one offsets of all partitions; `None` when there is no such topic.
+///
+/// # Errors
+/// When Kafka does not answer.
+pub(super) fn ends(consumer: &Consumer, topic: &str) -> KafkaResult<Option<Watermarks>> {
+    let metadata = consumer.fetch_metadata(Some(topic), WAIT)?;
+    let Some(found) = metadata.topics().iter().find(|found| found.name() == topic) else { return Ok(None) };
+    match found.error() {
+        Some(RDKafkaRespErr::RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART) => return Ok(None),
+        Some(error) => return Err(KafkaError::MetadataFetch(error.into())),
+        None => {}
+    }
+    let ask = |partition: i32| Ok((partition, consumer.fetch_watermarks(topic, partition, WAIT)?));
+    found.partitions().iter().map(|partition| ask(partition.id())).collect::<KafkaResult<_>>().map(Some)
 }
 
 /// Checks the beginnings that Kafka did not answer for when the partitions came.
@@ -139,6 +156,9 @@ impl Context {
             let wait = if answers { WAIT } else { Duration::ZERO };
             let watermarks = consumer.fetch_watermarks(&self.topic, number, wait);
             answers &= watermarks.is_ok();
+            if let Ok((_, high)) = watermarks {
+                self.held().saw_end(number, high);
+            }
             let beginning = match (next, watermarks) {
                 (Some(next), Ok((low, high))) => {
                     check_beginning(&self.topic, number, next, low, high)?;

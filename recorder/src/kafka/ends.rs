@@ -3,36 +3,42 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-use rdkafka::consumer::Consumer as _;
 use rdkafka::error::KafkaResult;
-use rdkafka::types::RDKafkaRespErr;
 
-use super::consumer::Consumer;
 use crate::RecordError;
 
-const WAIT: Duration = Duration::from_secs(2);
 const RETRY: Duration = Duration::from_millis(500);
 
-/// First and last-plus-one offsets of the partitions, once known.
+/// First and last-plus-one offsets by partition.
+pub(super) type Watermarks = BTreeMap<i32, (i64, i64)>;
+
+/// The ends, once known, and which of them were reached.
 #[derive(Debug, Default)]
 pub(super) struct Ends {
-    known: Option<BTreeMap<i32, (i64, i64)>>,
+    known: Option<Watermarks>,
     asked: Option<Instant>,
     /// Partitions read to their end since the ends are known.
     reached: BTreeSet<i32>,
+    /// Partitions read to some end before that.
+    idle: BTreeSet<i32>,
 }
 
 impl Ends {
-    /// Asks Kafka, once; while Kafka does not answer, again at each call, with a pause.
+    /// Asks Kafka through `fetch`, once; while Kafka does not answer, again at each call, with a pause. `fetch` gives `None`
+    /// when there is no such topic.
     ///
     /// # Errors
     /// When there is no such topic: it would never be finished.
-    pub(super) fn ask(&mut self, consumer: &Consumer, topic: &str) -> Result<(), RecordError> {
+    pub(super) fn ask(
+        &mut self,
+        topic: &str,
+        fetch: impl FnOnce() -> KafkaResult<Option<Watermarks>>,
+    ) -> Result<(), RecordError> {
         let waits = self.asked.is_some_and(|asked| asked.elapsed() < RETRY);
         if self.known.is_some() || waits {
             return Ok(());
         }
-        match ends(consumer, topic) {
+        match fetch() {
             Ok(Some(known)) => self.known = Some(known),
             Ok(None) => {
                 let reason = "does not exist on these brokers: check its name, or record without an end";
@@ -49,9 +55,8 @@ impl Ends {
     /// Notes that a partition was read to its end: where the last offsets hold no messages (markers of transactions),
     /// none with the last offset comes.
     pub(super) fn reached(&mut self, partition: i32) {
-        if self.known.is_some() {
-            self.reached.insert(partition);
-        }
+        let past = if self.known.is_some() { &mut self.reached } else { &mut self.idle };
+        past.insert(partition);
     }
 
     /// Whether reading at `next` is past the end of the partition. A partition that was not there when the ends were
@@ -59,20 +64,13 @@ impl Ends {
     pub(super) fn are_reached(&self, partition: i32, next: Option<i64>) -> bool {
         let Some(known) = &self.known else { return false };
         known.get(&partition).is_none_or(|(low, high)| {
-            low >= high || next.is_some_and(|next| next >= *high) || self.reached.contains(&partition)
+            // Nothing came at all, and nothing is to come: the group has committed the end.
+            let is_idle = || self.idle.contains(&partition);
+            low >= high
+                || next.map_or_else(is_idle, |next| next >= *high)
+                || self.reached.contains(&partition)
         })
     }
-}
-
-/// `None` when there is no such topic.
-fn ends(consumer: &Consumer, topic: &str) -> KafkaResult<Option<BTreeMap<i32, (i64, i64)>>> {
-    let metadata = consumer.fetch_metadata(Some(topic), WAIT)?;
-    let Some(found) = metadata.topics().iter().find(|found| found.name() == topic) else { return Ok(None) };
-    if found.error() == Some(RDKafkaRespErr::RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART) {
-        return Ok(None);
-    }
-    let ask = |partition: i32| Ok((partition, consumer.fetch_watermarks(topic, partition, WAIT)?));
-    found.partitions().iter().map(|partition| ask(partition.id())).collect::<KafkaResult<_>>().map(Some)
 }
 
 #[cfg(test)]
@@ -82,14 +80,26 @@ mod tests {
     #[test]
     fn an_end_is_reached_by_offset_by_emptiness_or_by_kafkas_word() {
         let mut ends = Ends::default();
-        ends.reached(0);
-        assert!(!ends.are_reached(0, Some(5)), "nothing is known yet");
-        ends.known = Some([(0, (0, 10)), (1, (7, 7)), (2, (0, 10))].into());
+        ends.reached(3);
+        assert!(!ends.are_reached(3, None), "nothing is known yet");
+        ends.ask("t", || Ok(Some([(0, (0, 10)), (1, (7, 7)), (2, (0, 10)), (3, (0, 10))].into()))).unwrap();
+        assert!(ends.are_reached(3, None) && !ends.are_reached(3, Some(9)));
         assert!(!ends.are_reached(0, Some(9)) && !ends.are_reached(0, None));
         assert!(ends.are_reached(0, Some(10)));
         assert!(ends.are_reached(1, None) && ends.are_reached(9, None));
         assert!(!ends.are_reached(2, Some(8)));
         ends.reached(2);
         assert!(ends.are_reached(2, Some(8)));
+    }
+
+    #[test]
+    fn a_topic_that_is_not_there_is_never_finished_and_silence_is_asked_again() {
+        let mut ends = Ends::default();
+        let error = ends.ask("t", || Ok(None)).unwrap_err();
+        assert!(error.to_string().contains("does not exist"), "{error}");
+        let code = rdkafka::error::RDKafkaErrorCode::AllBrokersDown;
+        ends.ask("t", || Err(rdkafka::error::KafkaError::MetadataFetch(code))).unwrap();
+        assert!(!ends.are_reached(0, Some(0)));
+        ends.ask("t", || unreachable!("asked again at once")).unwrap();
     }
 }

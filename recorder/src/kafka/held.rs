@@ -184,7 +184,7 @@ impl Held {
     }
 
     pub(super) fn progress(&self) -> Progress {
-        let mut progress = self.given_back.clone();
+        let mut progress = self.given_back;
         for partition in self.partitions.values() {
             progress.merge(&partition.progress());
         }

@@ -202,3 +202,24 @@ fn ulp_is_measured_at_the_declared_type() {
     assert_eq!(pair(half(1.0), half(1.0 + 2.0_f64.powi(-10))).ulp_max, Some(1));
     assert_eq!(pair(text("name", &["a"]), text("name", &["a"])).ulp_max, None);
 }
+
+#[test]
+fn exactly_one_tolerance_is_within_and_signs_below_the_floor_mean_nothing() {
+    let tolerances = [(DType::Fp32, Tolerance { rtol: 0.0, atol: 0.25 })].into();
+    let rules = Rules { tolerances, floor: 1.0, ..Rules::default() };
+    let edge = judged(vec![scores(&[0.5])], vec![scores(&[0.75])], &rules);
+    assert_eq!(
+        (edge.class, edge.tolerance_units, edge.fraction_beyond),
+        (Class::WithinTol, Some(1.0), Some(0.0))
+    );
+    let small = judged(vec![scores(&[0.5])], vec![scores(&[-0.5])], &rules);
+    assert_eq!((small.class, small.sign_change), (Class::Numeric, Some(false)));
+}
+
+#[test]
+fn ratios_below_the_absolute_tolerance_and_the_cosine_of_one_element_are_undefined() {
+    assert_eq!(pair(scores(&[1e-6]), scores(&[9e-6])).log10_ratio, None);
+    let nan = f64::NAN;
+    assert_eq!(pair(row(&[0.5, nan]), row(&[0.5, nan])).cosine, None);
+    assert_eq!(pair(row(&[0.5, 0.5]), row(&[0.0, 0.0])).cosine, None);
+}

@@ -114,3 +114,9 @@ fn zeros_printed_as_whole_numbers_are_zero_scores() {
     assert_eq!(verdict(&zero), (Class::Degenerate, "shadow_only:all_zero", true));
     assert_eq!(zero.shadow_degenerate, "all_zero");
 }
+
+#[test]
+fn a_constant_against_all_zero_is_the_primarys_degeneration() {
+    let constant = pair(row(&[0.0, 0.0]), row(&[0.5, 0.5]));
+    assert_eq!(verdict(&constant), (Class::Degenerate, "primary_only:all_zero", false));
+}

@@ -131,3 +131,15 @@ fn a_path_that_selects_nothing_is_named_unless_another_selects() {
     assert_eq!(by_path(paths, "/", r#"{"error":"no"}"#), Err(Undecodable::ErrorBody));
     assert!(reason(by_path(paths, "/", r#"{"a":{"x":1}}"#)).contains("another kind"));
 }
+
+#[test]
+fn the_query_is_no_part_of_the_path() {
+    let found = plain("/v1/models/m:predict?verbose=1", r#"{"outputs":[0.5]}"#).unwrap();
+    assert_eq!((found.model.as_deref(), found.outputs[0].values[0]), (Some("m"), 0.5));
+    assert_eq!(plain("/v2/models/m/infer?x=/y", "{}"), Err(Undecodable::NoOutputs));
+}
+
+#[test]
+fn of_a_repeated_key_the_last_counts() {
+    assert_eq!(outputs(PREDICT, r#"{"predictions":[1],"predictions":[2]}"#)[0].values, [2.0]);
+}

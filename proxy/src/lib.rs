@@ -26,6 +26,7 @@ mod tee;
 mod upstream;
 
 pub use config::Config;
+pub use metrics::METRICS;
 pub use server::{RunError, run};
 
 /// Microseconds since the Unix epoch.

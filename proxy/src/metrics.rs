@@ -11,8 +11,8 @@ use exchange::Item;
 use crate::state::State;
 use crate::upstream::Upstream;
 
-/// Help texts by metric name, without the `_total` of counters.
-pub(crate) const HELP: [(&str, &str); 9] = [
+/// Names of the metrics, without the `_total` of counters, and what they say.
+pub const METRICS: [(&str, &str); 9] = [
     ("shadowdiff_responses", "Answers given to clients, by class of status"),
     ("shadowdiff_mirrored", "Requests chosen for a shadow"),
     ("shadowdiff_exchanges", "Exchanges ended, by how the shadow leg ended"),
@@ -116,7 +116,7 @@ fn family<M: EncodeMetric>(
     metric: impl Fn(u64) -> M,
 ) -> Result<(), std::fmt::Error> {
     let Some((_, first)) = series.first() else { return Ok(()) };
-    let help = HELP.iter().find(|(known, _)| *known == name).map_or("", |(_, help)| help);
+    let help = METRICS.iter().find(|(known, _)| *known == name).map_or("", |(_, help)| help);
     let mut encoder = encoder.encode_descriptor(name, help, None, metric(*first).metric_type())?;
     for (labels, value) in series {
         let labels = LabelSet(labels);

@@ -29,6 +29,8 @@ pub(crate) struct TableWriter {
     /// Rows not yet handed to the writer.
     pub(crate) rows: Rows,
     writer: ArrowWriter<File>,
+    /// Bytes the writer has written or holds encoded; asked for once a batch, as each of its columns is asked.
+    encoded: usize,
 }
 
 impl TableWriter {
@@ -45,7 +47,7 @@ impl TableWriter {
         let file = File::create(&path).map_err(RecordError::io("make", &path))?;
         let writer = ArrowWriter::try_new(file, rows.schema().clone(), Some(properties(table, &rows)))
             .map_err(RecordError::parquet(&path))?;
-        Ok(Self { path, rows, writer })
+        Ok(Self { path, rows, writer, encoded: 0 })
     }
 
     /// Writes the gathered rows when they make a batch.
@@ -61,12 +63,14 @@ impl TableWriter {
             return Ok(());
         }
         let batch = self.rows.take().map_err(Into::into);
-        batch.and_then(|batch| self.writer.write(&batch)).map_err(RecordError::parquet(&self.path))
+        batch.and_then(|batch| self.writer.write(&batch)).map_err(RecordError::parquet(&self.path))?;
+        self.encoded = self.writer.bytes_written() + self.writer.in_progress_size();
+        Ok(())
     }
 
     /// Bytes written, and about how many more the rows in memory will be.
     pub(crate) fn bytes(&self) -> usize {
-        self.writer.bytes_written() + self.writer.in_progress_size() + self.rows.bytes()
+        self.encoded + self.rows.bytes()
     }
 
     /// Bytes held in memory.

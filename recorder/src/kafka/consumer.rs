@@ -1,7 +1,7 @@
 //! The Kafka client: its options, and what it does when the group moves partitions.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rdkafka::client::ClientContext;
 use rdkafka::config::{ClientConfig, RDKafkaLogLevel};
@@ -21,6 +21,9 @@ use crate::RecordError;
 const WAIT: Duration = Duration::from_secs(3);
 /// The same for a later try, while messages wait.
 const SHORT_WAIT: Duration = Duration::from_millis(500);
+/// How long the recorder that held a partition before may take to notice that the group has taken it away.
+const HANDOVER: Duration = Duration::from_secs(10);
+const RETRY: Duration = Duration::from_millis(100);
 
 /// The client of a recording.
 pub(super) type Consumer = BaseConsumer<Context>;
@@ -149,7 +152,7 @@ impl Context {
         let mut answers = committed.is_ok();
         for element in given.elements_for_topic(&self.topic) {
             let number = element.partition();
-            let next = self.held().claim(number)?;
+            let next = self.claim(number)?;
             let committed = committed.as_ref().ok().and_then(|list| list.find_partition(&self.topic, number));
             let committed = committed.and_then(|element| element.offset().to_raw()).filter(|raw| *raw >= 0);
             // Once Kafka is silent, the other partitions do not wait for it one after the other.
@@ -185,6 +188,17 @@ impl Context {
         assign(consumer, &beginnings).map_err(kafka)?;
         self.held().join();
         Ok(beginnings)
+    }
+
+    /// Claims a partition, waiting for a recorder on this machine that lost it by a time-out and does not know yet.
+    fn claim(&self, number: i32) -> Result<Option<i64>, RecordError> {
+        let deadline = Instant::now() + HANDOVER;
+        loop {
+            match self.held().claim(number) {
+                Err(RecordError::Busy { .. }) if Instant::now() < deadline => std::thread::sleep(RETRY),
+                claimed => return claimed,
+            }
+        }
     }
 
     /// Closes the files of what the group takes away, then lets go.

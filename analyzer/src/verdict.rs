@@ -166,8 +166,7 @@ pub(crate) fn judge(views: &[View<'_>], set: &SetFacts, ledger: &[RunLedger], op
     let control = views.iter().filter(|view| !view.is_candidate()).max_by_key(|view| view.total.comparable());
     let mut findings = insufficient::of_set(views, set, ledger, options);
     for candidate in views.iter().filter(|view| view.is_candidate()) {
-        let degenerate =
-            degenerate_node::named(candidate, options).iter().map(|named| named.node.name).collect();
+        let degenerate = degenerate_nodes(candidate, options);
         let case = Case { candidate, control, options, degenerate };
         let mut found = Vec::new();
         for rule in RULES {
@@ -197,6 +196,11 @@ pub(crate) fn judge(views: &[View<'_>], set: &SetFacts, ledger: &[RunLedger], op
         None => views.iter().filter(|view| view.is_candidate()).map(|view| passed(view, options)).collect(),
     };
     Verdict { status, reasons, findings, not_covered: coverage::not_covered(views, set, ledger) }
+}
+
+/// Names of the nodes of a shadow that are degenerate.
+pub(crate) fn degenerate_nodes<'a>(view: &View<'a>, options: &Options) -> BTreeSet<&'a str> {
+    degenerate_node::named(view, options).iter().map(|named| named.node.name).collect()
 }
 
 fn passed(view: &View<'_>, options: &Options) -> String {

@@ -1,5 +1,7 @@
 //! The tables of one shadow.
 
+use std::collections::BTreeSet;
+
 use divergence::Class;
 use serde::Serialize;
 
@@ -9,6 +11,7 @@ use crate::accumulate::{BothLegs, Bounded, Counts, Latency, Sketch, Target};
 use crate::number;
 use crate::stats::bins::mid_share;
 use crate::stats::{Share, mcnemar};
+use crate::verdict;
 use crate::view::{LoadBin, NodeView, View};
 
 /// One shadow.
@@ -109,6 +112,8 @@ pub struct LoadRow {
     pub inflight_mean: f64,
     /// Serious pairs.
     pub serious: Rate,
+    /// Serious pairs on the nodes that are not named degenerate: the effect of load, without theirs.
+    pub sound: Rate,
     /// Beyond tolerance, not serious.
     pub minor: Rate,
     /// 99th percentile of the tolerance units.
@@ -208,6 +213,7 @@ pub(super) fn target_summary(view: &View<'_>, options: &Options) -> TargetSummar
         units.merge(part.units.clone());
         latency.merge(part.latency.clone());
     }
+    let degenerate = verdict::degenerate_nodes(view, options);
     let classes = Class::ALL.iter().filter(|class| total.of(**class) > 0);
     TargetSummary {
         name: view.key.name.clone(),
@@ -225,7 +231,7 @@ pub(super) fn target_summary(view: &View<'_>, options: &Options) -> TargetSummar
             .map(|class| ClassRow { class: class.as_str(), rate: rate(total.of(*class), total.sent()) })
             .collect(),
         nodes: view.nodes.iter().map(|node| node_row(node, options)).collect(),
-        loads: view.bins.iter().map(|bin| load_row(view, bin, options)).collect(),
+        loads: view.bins.iter().map(|bin| load_row(view, bin, &degenerate, options)).collect(),
         heat: heat.collect(),
         bands: bands(target, options),
         latency: latencies(&latency),
@@ -264,13 +270,15 @@ fn node_row(node: &NodeView<'_>, options: &Options) -> NodeRow {
     }
 }
 
-fn load_row(view: &View<'_>, bin: &LoadBin, options: &Options) -> LoadRow {
+fn load_row(view: &View<'_>, bin: &LoadBin, degenerate: &BTreeSet<&str>, options: &Options) -> LoadRow {
     let share = |of: fn(&Counts) -> Share| {
         Rate::new(
             view.nodes.iter().map(|node| node.share(of, |load| bin.holds(load))).sum(),
             options.confidence,
         )
     };
+    let sound = view.nodes.iter().filter(|node| !degenerate.contains(node.name));
+    let sound = sound.map(|node| node.share(Counts::serious_share, |load| bin.holds(load)));
     let mut latency = BothLegs::default();
     let mut units = Sketch::default();
     for (_, part) in view.target.loads.range(bin.from..=bin.to) {
@@ -282,6 +290,7 @@ fn load_row(view: &View<'_>, bin: &LoadBin, options: &Options) -> LoadRow {
         inflight_to: bin.to,
         inflight_mean: bin.mean,
         serious: share(Counts::serious_share),
+        sound: Rate::new(sound.sum(), options.confidence),
         minor: share(Counts::minor_share),
         units_p99: units.quantile(0.99),
         latency: latencies(&latency),

@@ -44,7 +44,9 @@ fn source(cluster: &Cluster, group: &str) -> Source {
 }
 
 fn settings(out: &Path, rows: u64) -> Settings {
-    Settings { rotation: Rotation { rows, ..Rotation::default() }, ..Settings::new(out) }
+    // Age plays no part, however slow the machine.
+    let age = Duration::from_secs(3600);
+    Settings { rotation: Rotation { rows, age, ..Rotation::default() }, ..Settings::new(out) }
 }
 
 /// Records all that is there.

@@ -6,4 +6,6 @@ pub(crate) mod record;
 pub(crate) mod resolve;
 
 #[cfg(test)]
+mod documented;
+#[cfg(test)]
 mod tests;

@@ -110,19 +110,28 @@ fn the_set_has_the_same_columns_as_through_kafka() {
 fn the_verdict_is_in_the_exit_code() {
     let dir = tempdir().unwrap();
     let primary = ranker::server("primary", dir.path());
+    let healthy = ranker::server("healthy", dir.path());
     let zero = DemoServer::started("old-gpu", dir.path(), &["--service-time-ms", "1", "--fault", "zero"]);
-    let proxy = ranker::local_proxy(dir.path(), &["--primary", &primary.url, "--candidate", &zero.url]);
-    ranker::send_all(&proxy.url, 0..3);
-    proxy.stop();
     let set = dir.path().join("set");
-    let few = run(&["analyze", set.to_str().unwrap()]);
-    assert_eq!(few.code, 2, "three pairs say nothing:\n{}{}", few.stdout, few.stderr);
+    let record = |candidate: &DemoServer, numbers| {
+        let proxy =
+            ranker::local_proxy(dir.path(), &["--primary", &primary.url, "--candidate", &candidate.url]);
+        ranker::send_all(&proxy.url, numbers);
+        proxy.stop();
+    };
+    let analyze = |code: i32, what: &str| {
+        // One load level: how many requests overlap here is chance.
+        let options = ["--max-rate", "2%", "--load-bins", "1", "--json"];
+        let analyzed = run(&[&["analyze", set.to_str().unwrap()], &options[..]].concat());
+        assert_eq!(analyzed.code, code, "{what}:\n{}{}", analyzed.stdout, analyzed.stderr);
+        serde_json::from_str::<serde_json::Value>(&analyzed.stdout).unwrap()
+    };
 
-    let proxy = ranker::local_proxy(dir.path(), &["--primary", &primary.url, "--candidate", &zero.url]);
-    ranker::send_all(&proxy.url, 3..600);
-    proxy.stop();
-    let many = run(&["analyze", set.to_str().unwrap(), "--json"]);
-    assert_eq!(many.code, 1, "all zeros:\n{}{}", many.stdout, many.stderr);
-    let summary: serde_json::Value = serde_json::from_str(&many.stdout).unwrap();
-    assert!(summary.to_string().contains("DEGENERATE"), "{summary}");
+    record(&healthy, 0..3);
+    analyze(2, "three pairs say nothing");
+    record(&healthy, 3..600);
+    analyze(0, "all alike");
+    record(&zero, 600..900);
+    let summary = analyze(1, "one of three is zero");
+    assert!(summary["verdict"].to_string().contains("DEGENERATE"), "{}", summary["verdict"]);
 }

@@ -10,6 +10,12 @@ pub(crate) fn percent(rate: Option<f64>) -> String {
     }
 }
 
+/// A chosen share, without needless zeros: 95 %, 0.1 %.
+pub(crate) fn threshold(share: f64) -> String {
+    let text = format!("{:.6}", share * 100.0);
+    format!("{} %", text.trim_end_matches('0').trim_end_matches('.'))
+}
+
 /// Three significant digits, without an exponent between 1e-4 and 1e6.
 pub(crate) fn significant(value: f64) -> String {
     if !value.is_finite() {
@@ -42,7 +48,7 @@ pub(crate) fn count(count: u64) -> String {
     let digits = count.to_string();
     let mut grouped = String::with_capacity(digits.len() + digits.len() / 3);
     for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index) % 3 == 0 {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
             grouped.push(',');
         }
         grouped.push(digit);
@@ -71,6 +77,7 @@ mod tests {
 
     #[test]
     fn numbers_read_well() {
+        assert_eq!([0.95, 0.001, 1e-4, 0.05].map(threshold), ["95 %", "0.1 %", "0.01 %", "5 %"]);
         assert_eq!([Some(0.12345), Some(0.0), Some(1.0), None].map(percent), ["12.3 %", "0 %", "100 %", "–"]);
         assert_eq!(
             [0.000_4, 3.0, 1234.5, 1e-9, 2e7].map(significant),

@@ -211,6 +211,6 @@ fn passed(view: &View<'_>, options: &Options) -> String {
         crate::text::count(rate.events),
         crate::text::count(rate.trials),
         crate::text::percent(rate.upper),
-        crate::text::percent(Some(options.min_rate)),
+        crate::text::threshold(options.min_rate),
     )
 }

@@ -9,7 +9,7 @@ use super::table::Table;
 use super::tables;
 use crate::Summary;
 use crate::summary::TargetSummary;
-use crate::text::{count, percent, probability, range, significant};
+use crate::text::{count, percent, probability, range, significant, threshold};
 use crate::verdict::{Finding, Severity, Status};
 
 const TEMPLATE: &str = include_str!("report.html");
@@ -92,8 +92,8 @@ pub fn html(summary: &Summary) -> String {
         dead_letters: count(summary.set.dead_letters),
         from: summary.set.received_from.clone(),
         to: summary.set.received_to.clone(),
-        limit: percent(Some(summary.options.min_rate)),
-        confidence: percent(Some(summary.options.confidence)),
+        limit: threshold(summary.options.min_rate),
+        confidence: threshold(summary.options.confidence),
         cards: summary.verdict.findings.iter().map(card).collect(),
         not_covered: summary.verdict.not_covered.clone(),
         sections: summary.targets.iter().map(|target| section(summary, target)).collect(),
@@ -166,7 +166,7 @@ fn plots(summary: &Summary, target: &TargetSummary, degenerate: &[&str], named: 
         svg: Value::from_safe_string(svg),
     };
     let line = |target: &TargetSummary| LoadLine {
-        name: format!("{} {}", target.role, target.name),
+        name: tables::name(target),
         points: target.loads.iter().map(|row| (row.inflight_mean, row.sound)).collect(),
     };
     // A candidate is shown beside the controls; a control alone.
@@ -185,7 +185,7 @@ fn plots(summary: &Summary, target: &TargetSummary, degenerate: &[&str], named: 
     } else {
         format!("without the degenerate {}; ", degenerate.join(", "))
     };
-    let level = percent(Some(summary.options.confidence));
+    let level = threshold(summary.options.confidence);
     let mut made = vec![
         plot(
             "Serious divergence by load",
@@ -198,6 +198,11 @@ fn plots(summary: &Summary, target: &TargetSummary, degenerate: &[&str], named: 
             plot::nodes(&target.nodes, named),
         ),
         plot("Node and load", "the deeper, the higher the rate".into(), plot::heat_map(target)),
+        plot(
+            "Latency by load",
+            "successful answers; full p99, dashed p50".into(),
+            plot::latency_by_load(target),
+        ),
         plot(
             "Latency by percentile",
             "successful answers".into(),

@@ -9,7 +9,7 @@ mod nodes;
 mod scores;
 
 pub(super) use heat_map::heat_map;
-pub(super) use latency::latency;
+pub(super) use latency::{latency, latency_by_load};
 pub(super) use load::{LoadLine, load};
 pub(super) use nodes::nodes;
 pub(super) use scores::scores;

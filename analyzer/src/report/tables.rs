@@ -3,8 +3,8 @@
 use super::table::Align::{Number, Text, Whole};
 use super::table::Table;
 use crate::Summary;
-use crate::summary::{Counted, Example, Labels, LatencyRow, Rate, RunLedger, TargetSummary};
-use crate::text::{count, latency, percent, range, significant};
+use crate::summary::{Counted, Example, Labels, LatencyRow, NodeRow, Rate, RunLedger, TargetSummary};
+use crate::text::{count, latency, percent, range, significant, threshold};
 
 fn interval(rate: &Rate) -> String {
     format!("{} to {}", percent(rate.lower), percent(rate.upper))
@@ -12,6 +12,23 @@ fn interval(rate: &Rate) -> String {
 
 pub(super) fn labels(labels: &Labels) -> String {
     labels.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ")
+}
+
+/// Role and name, or the role alone where it is the name too.
+pub(super) fn name(target: &TargetSummary) -> String {
+    if target.name == target.role { target.role.clone() } else { format!("{} {}", target.role, target.name) }
+}
+
+/// Head of the column of labels, and the labels of each node: bare values where all nodes have the same labels.
+fn label_column(nodes: &[NodeRow]) -> (String, Vec<String>) {
+    let names = |row: &NodeRow| row.labels.keys().cloned().collect::<Vec<_>>();
+    match nodes.first().map(names) {
+        Some(first) if !first.is_empty() && nodes.iter().all(|row| names(row) == first) => {
+            let values = |row: &NodeRow| row.labels.values().cloned().collect::<Vec<_>>().join(", ");
+            (first.join(", "), nodes.iter().map(values).collect())
+        }
+        _ => ("labels".into(), nodes.iter().map(|row| labels(&row.labels)).collect()),
+    }
 }
 
 fn named_counts(counts: &[Counted]) -> String {
@@ -23,7 +40,7 @@ fn named_counts(counts: &[Counted]) -> String {
 
 /// All tables of one shadow, in the order in which they are read.
 pub(super) fn of_target(target: &TargetSummary, confidence: f64) -> Vec<Table> {
-    let level = format!("{} interval", percent(Some(confidence)).replace(".0", "").replace(' ', ""));
+    let level = format!("{} interval", threshold(confidence));
     vec![
         classes(target, &level),
         nodes(target, &level),
@@ -50,9 +67,10 @@ fn classes(target: &TargetSummary, level: &str) -> Table {
 }
 
 fn nodes(target: &TargetSummary, level: &str) -> Table {
+    let (head, labels_of) = label_column(&target.nodes);
     let columns = [
         ("node", Text),
-        ("labels", Text),
+        (&head, Text),
         ("pairs", Number),
         ("serious", Number),
         ("rate", Number),
@@ -60,10 +78,10 @@ fn nodes(target: &TargetSummary, level: &str) -> Table {
         ("degenerate", Number),
         ("p99", Number),
     ];
-    Table::new("By node", "", &columns).with_rows(target.nodes.iter().map(|row| {
+    Table::new("By node", "", &columns).with_rows(target.nodes.iter().zip(labels_of).map(|(row, labels)| {
         vec![
             row.node.clone(),
-            labels(&row.labels),
+            labels,
             count(row.serious.trials),
             count(row.serious.events),
             percent(row.serious.rate),

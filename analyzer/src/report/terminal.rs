@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::table::{Align, Table};
 use super::tables;
 use crate::Summary;
-use crate::text::{count, percent};
+use crate::text::{count, threshold};
 use crate::verdict::{Severity, Status};
 
 /// How to write for the terminal.
@@ -47,9 +47,8 @@ pub fn terminal(summary: &Summary, style: &TerminalStyle) -> String {
     verdict(&mut out, summary, style);
     for target in &summary.targets {
         let head = format!(
-            "{} {}: {} rows, serious {}",
-            target.role,
-            plain(&target.name),
+            "{}: {} rows, serious {}",
+            plain(&tables::name(target)),
             count(target.rows),
             target.serious.text()
         );
@@ -90,7 +89,7 @@ fn verdict(out: &mut String, summary: &Summary, style: TerminalStyle) {
         "{}",
         style.paint(
             DIM,
-            &format!("serious divergence may be at most {}", percent(Some(summary.options.min_rate)))
+            &format!("serious divergence may be at most {}", threshold(summary.options.min_rate))
         )
     );
     if summary.verdict.status == Status::Pass {

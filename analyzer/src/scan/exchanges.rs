@@ -119,7 +119,7 @@ fn add(batch: &Batch<'_>, keep: usize, sum: &mut Accumulator) -> Result<(), Anal
     let (class, detail) = (batch.text(names::CLASS)?, batch.text(names::CLASS_DETAIL)?);
     let (serious, units) = (batch.bool(names::SERIOUS)?, batch.float64(names::TOLERANCE_UNITS)?);
     let (ratio, worst_output) = (batch.float64(names::LOG10_RATIO)?, batch.text(names::WORST_OUTPUT)?);
-    for index in 0..batch.rows() {
+    for (index, received_us) in received.iter().copied().enumerate() {
         let legs = (primary.row(index), shadow.row(index), Class::from_name(class.value(index)));
         let (Some(primary), Some(shadow), Some(class)) = legs else {
             sum.rows += 1;
@@ -131,7 +131,7 @@ fn add(batch: &Batch<'_>, keep: usize, sum: &mut Accumulator) -> Result<(), Anal
             request_id: text(request_id, index),
             run: run.value(index),
             proxy: proxy.value(index),
-            received_us: received[index],
+            received_us,
             target: target.value(index),
             role: role.value(index),
             primary,

@@ -4,7 +4,7 @@ use super::{Case, Facts, Finding, Severity};
 use crate::Options;
 use crate::stats::Share;
 use crate::summary::{Rate, RunLedger, SetFacts};
-use crate::text::{count, percent, range};
+use crate::text::{count, percent, range, threshold};
 use crate::view::View;
 
 const NAME: &str = "INSUFFICIENT";
@@ -30,7 +30,7 @@ pub(super) fn judge(case: &Case<'_>, _: &[Finding]) -> Vec<Finding> {
             "{} comparable pairs; at least {} are needed to rule out a rate of {}",
             count(comparable),
             count(needed.ceil() as u64),
-            percent(Some(options.min_rate))
+            threshold(options.min_rate)
         );
         found.push(find(text));
     }
@@ -55,7 +55,7 @@ pub(super) fn judge(case: &Case<'_>, _: &[Finding]) -> Vec<Finding> {
             count(incomparable.events),
             count(sent),
             percent(incomparable.rate),
-            percent(Some(INCOMPARABLE))
+            threshold(INCOMPARABLE)
         );
         let facts = Facts { rate: Some(incomparable), ..Facts::default() };
         found.push(Finding { facts, ..find(text) });

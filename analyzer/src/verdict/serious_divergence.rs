@@ -3,7 +3,7 @@
 use super::{Case, Facts, Finding, Severity};
 use crate::stats::{Share, newcombe};
 use crate::summary::{Example, Rate};
-use crate::text::{count, percent};
+use crate::text::{count, threshold};
 use crate::view::NodeView;
 
 pub(super) fn judge(case: &Case<'_>, found: &[Finding]) -> Vec<Finding> {
@@ -41,7 +41,7 @@ pub(super) fn judge(case: &Case<'_>, found: &[Finding]) -> Vec<Finding> {
         count(rate.events),
         count(rate.trials),
         rate.text(),
-        percent(Some(limit)),
+        threshold(limit),
         against.map_or_else(String::new, |control| format!(", control {}", control.text())),
     );
     vec![Finding {

@@ -1,5 +1,7 @@
 //! The analyzer on whole sets, made here with planted faults.
 
+#![allow(clippy::unwrap_used, reason = "in a test a failed step is a failed test")]
+
 mod fixture;
 mod folders;
 mod reports;

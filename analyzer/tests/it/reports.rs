@@ -91,7 +91,7 @@ fn names_from_the_traffic_cannot_steer_the_terminal_or_the_page() {
 fn the_page_is_one_file_with_its_plots_and_no_address_in_it() {
     let summary = summary(&two_faults(12_000), 2);
     let page = html(&summary);
-    assert_eq!(page.matches("<svg").count(), 5);
+    assert_eq!(page.matches("<svg").count(), 6);
     for foreign in ["http://", "https://", "src=", "<link", "<script", "NaN", "inf,"] {
         assert!(!page.contains(foreign), "{foreign}");
     }

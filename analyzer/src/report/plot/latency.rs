@@ -1,7 +1,7 @@
 //! Latency by percentile of both legs, in the manner of HdrHistogram: the further right, the rarer.
 
-use super::frame::Frame;
-use crate::summary::{Latencies, LatencyRow};
+use super::frame::{Frame, round_ticks};
+use crate::summary::{Latencies, LatencyRow, LoadRow, TargetSummary};
 use crate::text;
 
 /// The plot, over 1 − quantile and latency, both logarithmic.
@@ -15,7 +15,14 @@ pub(in crate::report) fn latency(latencies: &Latencies, shadow: &str) -> String 
         (0.0, 4.0),
         ((low * 2.0).floor() / 2.0, high.max(low + 0.1) * 1.01 + 0.12),
     );
-    let ticks = [(0.0, "p0"), (0.30103, "p50"), (1.0, "p90"), (2.0, "p99"), (3.0, "p99.9"), (4.0, "p99.99")];
+    let ticks = [
+        (0.0, "p0"),
+        (std::f64::consts::LOG10_2, "p50"),
+        (1.0, "p90"),
+        (2.0, "p99"),
+        (3.0, "p99.9"),
+        (4.0, "p99.99"),
+    ];
     let ticks: Vec<(f64, String)> = ticks.iter().map(|(at, name)| (*at, (*name).to_owned())).collect();
     frame.x_ticks(&ticks, "percentile");
     let ticks: Vec<(f64, String)> = [1.0, 2.0, 5.0]
@@ -42,6 +49,48 @@ pub(in crate::report) fn latency(latencies: &Latencies, shadow: &str) -> String 
         }
     }
     frame.legend(&legs.map(|(class, name, _)| (class.to_owned(), name.to_owned())));
+    frame.finish()
+}
+
+/// Latency against load: median dashed, 99th percentile full, of both legs; linear.
+pub(in crate::report) fn latency_by_load(target: &TargetSummary) -> String {
+    type Pick = fn(&LatencyRow) -> Option<u64>;
+    let quantiles: [(&str, &str, Pick); 2] =
+        [("p50", "thin", |row| row.p50_us), ("p99", "", |row| row.p99_us)];
+    let legs = [("s0", "primary"), ("s1", target.role.as_str())];
+    let points = |leg: &str, pick: Pick| -> Vec<(f64, f64)> {
+        let row = |load: &LoadRow| {
+            let row = if leg == "s0" { &load.latency.primary } else { &load.latency.shadow };
+            Some((load.inflight_mean, pick(row)? as f64))
+        };
+        target.loads.iter().filter_map(row).collect()
+    };
+    let (mut right, mut top) = (1.0_f64, 1.0_f64);
+    for (_, _, pick) in quantiles {
+        for (x, y) in legs.iter().flat_map(|(leg, _)| points(leg, pick)) {
+            (right, top) = (right.max(x), top.max(y));
+        }
+    }
+    let mut frame = Frame::new("latency against load", (0.0, right * 1.02), (0.0, top * 1.15));
+    let ticks = round_ticks(frame.y).into_iter().map(|tick| (tick, text::latency(Some(tick as u64))));
+    frame.y_ticks(&ticks.collect::<Vec<_>>(), "latency");
+    let ticks = round_ticks(frame.x).into_iter().map(|tick| (tick, format!("{tick}")));
+    frame.x_ticks(&ticks.collect::<Vec<_>>(), "requests in flight on the shadow's node (mean of the bin)");
+    for (quantile, dashes, pick) in quantiles {
+        for (class, leg) in legs {
+            let points = points(class, pick);
+            frame.line(&format!("{class} {dashes}"), &points);
+            for point in &points {
+                let told = format!(
+                    "{leg} {quantile} at {:.1} in flight: {}",
+                    point.0,
+                    text::latency(Some(point.1 as u64))
+                );
+                frame.dot(class, 2.5, *point, &told);
+            }
+        }
+    }
+    frame.legend(&legs.map(|(class, name)| (class.to_owned(), name.to_owned())));
     frame.finish()
 }
 

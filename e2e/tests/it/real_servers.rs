@@ -44,6 +44,10 @@ fn tritonclient_through_the_proxy_to_parquet_and_a_verdict() {
     for (class, count) in expected {
         assert_eq!(classes[class], count, "{class} in {classes}");
     }
+    let readme = root().join("README.md");
+    let shown = python::run("run_readme.py", &[readme.to_str().unwrap(), dir.path().to_str().unwrap()]);
+    assert!(shown.contains("BIT_EQUAL") && shown.contains("84"), "{shown}");
+
     let rows = set::rows(dir.path().join("set").as_path(), "exchanges");
     assert_eq!(set::counts(&rows, "topic")["triton"], REQUESTS);
     let node = primary.url.trim_start_matches("http://");

@@ -20,9 +20,9 @@ use crate::logging::{Color, Level};
 Exit codes: 0 pass or done, 1 the gate failed, 2 inconclusive, 3 the tool failed, 64 wrong usage or configuration."
 )]
 pub(crate) struct Args {
-    /// Least level that is logged.
-    #[arg(long, global = true, value_enum, default_value = "info", value_name = "LEVEL")]
-    pub(crate) log: Level,
+    /// Least level that is logged [default: info; warn for demo]
+    #[arg(long, global = true, value_enum, value_name = "LEVEL")]
+    pub(crate) log: Option<Level>,
     /// When to colour.
     #[arg(long, global = true, value_enum, default_value = "auto", value_name = "WHEN")]
     pub(crate) color: Color,

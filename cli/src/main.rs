@@ -25,7 +25,10 @@ fn main() -> ExitCode {
             return if error.use_stderr() { exit::USAGE.into() } else { ExitCode::SUCCESS };
         }
     };
-    logging::init(args.log, args.color);
+    // The demo tells its own story; the parts it is made of log only what goes wrong.
+    let quiet = matches!(args.command, Command::Demo(_));
+    let level = args.log.unwrap_or(if quiet { logging::Level::Warn } else { logging::Level::Info });
+    logging::init(level, args.color);
     let result = match args.command {
         Command::Proxy(args) => commands::proxy::run(args),
         Command::Record(args) => commands::record::run(args),

@@ -42,7 +42,7 @@ pub struct Divergence {
     pub serious: bool,
     /// Whether all values are the same, bit for bit.
     pub bit_equal: Option<bool>,
-    /// Largest |S − P| / (atol + rtol·|P|). NaN on both sides and equal infinities count 0; any other pair that is not finite, or
+    /// Largest |S − P| / (atol + rtol·|P|), as the next three of the floating outputs where there are any, else of all. NaN on both sides and equal infinities count 0; any other pair that is not finite, or
     /// differs where nothing is tolerated, is infinite.
     pub tolerance_units: Option<f64>,
     /// Largest |S − P|.

@@ -13,10 +13,12 @@ use crate::exit::Usage;
 use crate::logging::{self, Color};
 
 pub(crate) fn run(args: args::Analyze, color: Color) -> anyhow::Result<u8> {
-    let mut options = Options::default();
-    options.load_bins = usize::from(args.load_bins);
-    options.worst = usize::from(args.worst);
-    options.min_rate = resolve::fraction(&args.max_rate).context("--max-rate").map_err(Usage::of)?.get();
+    let options = Options {
+        load_bins: usize::from(args.load_bins),
+        worst: usize::from(args.worst),
+        min_rate: resolve::fraction(&args.max_rate).context("--max-rate").map_err(Usage::of)?.get(),
+        ..Options::default()
+    };
     let summary = summarize(&args.dir, &options)?;
     let to_stdout = args.json.as_deref().is_some_and(|path| path == Path::new("-"));
     if let Some(path) = &args.html {

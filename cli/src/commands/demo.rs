@@ -125,9 +125,9 @@ async fn drive(brokers: &str, seed: u64) -> anyhow::Result<(LoadReport, u64)> {
     let race: Fault = SLOTS.parse()?;
     for number in 0..4 {
         let (labels, faults) = if number == 2 {
-            ([("gpu", "Tesla M10"), ("driver", "390.157")], vec![race.clone(), "zero".parse()?])
+            ([("gpu", "Tesla M10"), ("driver", "390.157")], vec![race, "zero".parse()?])
         } else {
-            ([("gpu", "L4"), ("driver", "570.86")], vec![race.clone()])
+            ([("gpu", "L4"), ("driver", "570.86")], vec![race])
         };
         candidate.push(start(&format!("candidate-{number}"), &labels, faults, &stopped).await?);
     }

@@ -46,8 +46,14 @@ impl Gross {
 pub(super) fn judge(pairs: &[Pair<'_>], rules: &Rules) -> Divergence {
     let mut divergence = Divergence::of(Class::BitEqual, String::new(), false);
     let mut totals = Totals::default();
+    // Beside scores, a changed label would drown them: it differs infinitely, and has its own class.
+    let floating = pairs.iter().any(|pair| pair.dtype.is_float());
     for pair in pairs {
-        measure(pair, rules, &mut divergence, &mut totals);
+        let elements = Elements::of(pair);
+        if pair.dtype.is_float() || !floating {
+            record(pair, &elements, &mut divergence);
+        }
+        measure(pair, &elements, rules, &mut divergence, &mut totals);
     }
     divergence.primary_degenerate = degenerate::listed(pairs.iter().map(|pair| (pair.primary, pair.dtype)));
     divergence.shadow_degenerate = degenerate::listed(pairs.iter().map(|pair| (pair.shadow, pair.dtype)));
@@ -68,13 +74,8 @@ pub(super) fn judge(pairs: &[Pair<'_>], rules: &Rules) -> Divergence {
     divergence
 }
 
-fn measure(pair: &Pair<'_>, rules: &Rules, divergence: &mut Divergence, totals: &mut Totals) {
-    let elements = Elements::of(pair);
-    totals.count += elements.count;
-    totals.beyond += elements.beyond;
-    totals.differs |= !same_bits(pair);
-    totals.one_sided = totals.one_sided.or(OneSided::of(pair, elements.beyond > 0));
-
+/// Raises the metrics to those of one output.
+fn record(pair: &Pair<'_>, elements: &Elements, divergence: &mut Divergence) {
     if let Some((units, index)) = elements.worst {
         if units > divergence.tolerance_units.unwrap_or(0.0) {
             divergence.worst_output = Some(pair.primary.name.clone());
@@ -92,6 +93,19 @@ fn measure(pair: &Pair<'_>, rules: &Rules, divergence: &mut Divergence, totals: 
             raise(slot, value);
         }
     }
+}
+
+fn measure(
+    pair: &Pair<'_>,
+    elements: &Elements,
+    rules: &Rules,
+    divergence: &mut Divergence,
+    totals: &mut Totals,
+) {
+    totals.count += elements.count;
+    totals.beyond += elements.beyond;
+    totals.differs |= !same_bits(pair);
+    totals.one_sided = totals.one_sided.or(OneSided::of(pair, elements.beyond > 0));
     if let Some(changed) = elements.sign_change {
         divergence.sign_change = Some(divergence.sign_change.unwrap_or(false) || changed);
     }
@@ -103,7 +117,7 @@ fn measure(pair: &Pair<'_>, rules: &Rules, divergence: &mut Divergence, totals: 
     };
 
     if pair.dtype.is_float() {
-        let gross = gross(&elements, cosine, rules);
+        let gross = gross(elements, cosine, rules);
         totals.gross = [totals.gross, gross].into_iter().flatten().min();
         totals.moves = totals.moves.or(Moves::of(pair));
     } else if elements.beyond > 0 {

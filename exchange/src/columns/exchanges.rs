@@ -32,7 +32,7 @@ macro_rules! leg {
             column(concat!($leg, "_output_shapes"), TextList, "", "shape of each output, such as 2x3; empty for a scalar"),
             column(concat!($leg, "_values"), Float64List, "", "elements of all numeric outputs, one after the other, row-major; cut at the configured cap"),
             column(concat!($leg, "_values_total"), Int64, "", "number of elements before the cut"),
-            optional(concat!($leg, "_score"), Float64, "", "first element of the first numeric output"),
+            optional(concat!($leg, "_score"), Float64, "", "first element of the first floating output, or of the first numeric one where none is floating"),
             optional(concat!($leg, "_text"), Text, "", "text outputs (BYTES) as a JSON array of strings, cut at the configured cap; null when there are none"),
             column(concat!($leg, "_degenerate"), Text, "", "signs of a degenerate answer, comma-separated: all_zero, constant, nan, inf, null, empty; empty when none"),
             optional(concat!($leg, "_undecodable"), Text, "", "why the answer could not be decoded; null when it was"),
@@ -98,7 +98,7 @@ const DIVERGENCE: [Column; 17] = [
         "tolerance_units",
         Float64,
         "",
-        "largest |shadow - primary| / (atol + rtol * |primary|); at most 1 is within tolerance; may be infinite",
+        "largest |shadow - primary| / (atol + rtol * |primary|); at most 1 is within tolerance; may be infinite; like the next three, of floating outputs where there are any, else of all",
     ),
     optional("max_absolute", Float64, "", "largest |shadow - primary|"),
     optional(

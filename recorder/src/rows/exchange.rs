@@ -136,7 +136,10 @@ fn put_outputs(
     let column = |text: fn(&divergence::Output) -> String| all.iter().map(text).collect::<Vec<_>>();
     let values: Vec<f64> = all.iter().flat_map(|output| output.values.iter().copied()).take(cap).collect();
     let total: usize = all.iter().map(|output| output.values.len()).sum();
-    let score = all.iter().find_map(|output| output.values.first().copied());
+    let first = |wanted: fn(&divergence::Output) -> bool| {
+        all.iter().filter(|output| wanted(output)).find_map(|output| output.values.first().copied())
+    };
+    let score = first(|output| output.dtype.is_float()).or_else(|| first(|_| true));
     rows.put_in(prefix, "model_version", decoded.and_then(|decoded| decoded.model_version.as_ref()));
     rows.put_in(prefix, "output_names", &column(|output| output.name.clone())[..]);
     rows.put_in(prefix, "output_dtypes", &column(|output| output.dtype.as_str().to_owned())[..]);

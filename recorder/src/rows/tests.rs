@@ -178,3 +178,16 @@ fn a_large_dead_letter_keeps_its_first_part_and_says_so() {
 fn a_cell_in_the_wrong_place_is_caught() {
     Rows::new(DEAD_LETTERS, &[]).put("partition", 1);
 }
+
+#[test]
+fn the_score_is_of_a_floating_output_where_there_is_one() {
+    let mut labelled = exchange(0);
+    let label = r#"{"name":"class","datatype":"INT64","shape":[1],"data":[3]}"#;
+    let score = r#"{"name":"score","datatype":"FP32","shape":[1],"data":[0.25]}"#;
+    let body = |outputs: &str| ::exchange::Body::whole(format!(r#"{{"outputs":[{outputs}]}}"#).into());
+    labelled.primary.body = body(&format!("{label},{score}"));
+    labelled.shadow.body = body(label);
+    let row = batch(&labelled, &Settings::new("out"));
+    let float = |name: &str| row.column_by_name(name).unwrap().as_primitive::<Float64Type>().value(0);
+    assert_eq!((float("primary_score"), float("shadow_score")), (0.25, 3.0));
+}

@@ -223,3 +223,16 @@ fn ratios_below_the_absolute_tolerance_and_the_cosine_of_one_element_are_undefin
     assert_eq!(pair(row(&[0.5, nan]), row(&[0.5, nan])).cosine, None);
     assert_eq!(pair(row(&[0.5, 0.5]), row(&[0.0, 0.0])).cosine, None);
 }
+
+#[test]
+fn a_changed_label_is_a_flip_and_does_not_drown_the_metrics_of_the_scores() {
+    let label = |value| output("label", DType::Int64, &[1, 1], &[value]);
+    let divergence =
+        judged(vec![label(1.0), scores(&[0.5])], vec![label(0.0), scores(&[0.4999])], &Rules::default());
+    assert_eq!(verdict(&divergence), (Class::Flip, "real:label", true));
+    assert_eq!(divergence.worst_output.as_deref(), Some("score"));
+    assert!(divergence.tolerance_units.unwrap() < 1.0 && divergence.max_absolute.unwrap() < 0.001);
+    assert_eq!(divergence.fraction_beyond, Some(0.5));
+    let alone = pair(label(1.0), label(0.0));
+    assert_eq!((alone.tolerance_units, alone.worst_output.as_deref()), (Some(f64::INFINITY), Some("label")));
+}

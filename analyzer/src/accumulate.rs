@@ -24,7 +24,7 @@ pub(crate) use example::{Examples, ScoreSample, clipped};
 pub(crate) use histogram::Latency;
 pub(crate) use ledger::{ItemKey, LedgerKey, RunRows, Snapshot};
 pub(crate) use sketch::Sketch;
-pub(crate) use target::{BothLegs, NodePart, Target};
+pub(crate) use target::{BothLegs, NodePart, Target, described};
 
 use crate::row::Row;
 
@@ -63,10 +63,21 @@ impl Accumulator {
             None => (row.received_us, row.received_us),
             Some((first, last)) => (first.min(row.received_us), last.max(row.received_us)),
         });
-        let run = LedgerKey { proxy: row.proxy.to_owned(), run: row.run.to_owned() };
-        self.run_rows.entry(run).or_default().add(row);
-        let key = TargetKey { role: row.role.to_owned(), name: row.target.to_owned() };
-        self.targets.entry(key).or_default().add(row, keep);
+        // A part holds few runs and shadows: looking through them is cheaper than making a key for each row.
+        match self.run_rows.iter_mut().find(|(key, _)| key.proxy == row.proxy && key.run == row.run) {
+            Some((_, rows)) => rows.add(row),
+            None => {
+                let key = LedgerKey { proxy: row.proxy.to_owned(), run: row.run.to_owned() };
+                self.run_rows.entry(key).or_default().add(row);
+            }
+        }
+        match self.targets.iter_mut().find(|(key, _)| key.role == row.role && key.name == row.target) {
+            Some((_, target)) => target.add(row, keep),
+            None => {
+                let key = TargetKey { role: row.role.to_owned(), name: row.target.to_owned() };
+                self.targets.entry(key).or_default().add(row, keep);
+            }
+        }
     }
 
     /// Adds all that `other` holds.

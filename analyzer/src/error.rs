@@ -7,6 +7,16 @@ use parquet::errors::ParquetError;
 /// Why a set cannot be analysed; each names the file and what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum AnalyzeError {
+    /// An option out of its range.
+    #[error("{name} is {value}: give {allowed}")]
+    Option {
+        /// Name of the option.
+        name: &'static str,
+        /// Its value.
+        value: f64,
+        /// What is allowed.
+        allowed: &'static str,
+    },
     /// There is no such folder.
     #[error("{} does not exist: give the folder that the recorder writes to", .0.display())]
     NotFound(PathBuf),

@@ -41,6 +41,24 @@ impl Default for Options {
     }
 }
 
+impl Options {
+    /// Out of these ranges the formulas have no value, or a report no end.
+    fn check(&self) -> Result<(), AnalyzeError> {
+        let checks = [
+            ("load_bins", self.load_bins as f64, 1.0..=100.0, "1 to 100"),
+            ("confidence", self.confidence, 0.5..=0.999_999, "0.5 to 0.999999"),
+            ("min_rate", self.min_rate, 1e-9..=0.5, "1e-9 to 0.5"),
+            ("worst", self.worst as f64, 0.0..=1000.0, "0 to 1000"),
+        ];
+        for (name, value, range, allowed) in checks {
+            if !range.contains(&value) {
+                return Err(AnalyzeError::Option { name, value, allowed });
+            }
+        }
+        Ok(())
+    }
+}
+
 /// How far the pass has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress {
@@ -61,6 +79,7 @@ pub fn analyze(
     options: &Options,
     on_progress: &(dyn Fn(Progress) + Sync),
 ) -> Result<Summary, AnalyzeError> {
+    options.check()?;
     let accumulator = scan::scan(dir, options, on_progress)?;
     Ok(summary::make(&accumulator, options))
 }

@@ -32,6 +32,16 @@ pub(crate) fn significant(value: f64) -> String {
     }
 }
 
+/// A p- or q-value with its name: `p = 0.034`.
+pub(crate) fn named_probability(name: &str, p: f64) -> String {
+    let text = probability(p);
+    if text.starts_with('<') {
+        format!("{name} {}", text.replacen('<', "< ", 1))
+    } else {
+        format!("{name} = {text}")
+    }
+}
+
 /// A p- or q-value.
 pub(crate) fn probability(p: f64) -> String {
     if p < 1e-300 {
@@ -89,6 +99,7 @@ mod tests {
             [Some(5), Some(1500), Some(2_000_000), None].map(latency),
             ["5 µs", "1.50 ms", "2.00 s", "–"]
         );
+        assert_eq!([0.5, 0.0].map(|p| named_probability("q", p)), ["q = 0.500", "q < 1e-300"]);
         assert_eq!([0.5, 1e-4, 0.0].map(probability), ["0.500", "1.0e-4", "<1e-300"]);
         assert_eq!([range(3, 3), range(3, 5)], ["3", "3–5"]);
     }

@@ -97,12 +97,16 @@ pub(crate) struct Examples {
 impl Examples {
     /// Adds a row unless `keep` worse ones are held.
     pub(crate) fn add(&mut self, row: &Row<'_>, keep: usize) {
-        if self.worst.len() >= keep
-            && self
-                .worst
-                .last()
-                .is_none_or(|last| magnitude(row.tolerance_units) < magnitude(last.tolerance_units))
-        {
+        // Most rows are no worse than those held: told before an example is made.
+        let no_worse = |last: &Example| {
+            let by =
+                |of_row: Option<f64>, of_last: Option<f64>| magnitude(of_last).total_cmp(&magnitude(of_row));
+            by(row.tolerance_units, last.tolerance_units)
+                .then(by(row.log10_ratio, last.log10_ratio))
+                .then_with(|| row.exchange_id.cmp(&last.exchange_id))
+                .is_ge()
+        };
+        if self.worst.len() >= keep && self.worst.last().is_none_or(no_worse) {
             return;
         }
         self.insert(Example::new(row), keep);

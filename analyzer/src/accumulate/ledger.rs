@@ -47,8 +47,8 @@ impl Snapshot {
 /// Rows of one run by shadow and load bin of the ledger.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(crate) struct RunRows {
-    #[serde(with = "pairs")]
-    pub(crate) bins: BTreeMap<(String, u32), BinRows>,
+    /// By shadow, then by lower end of the bin.
+    pub(crate) bins: BTreeMap<String, BTreeMap<u32, BinRows>>,
 }
 
 /// Rows of one load bin.
@@ -62,15 +62,21 @@ pub(crate) struct BinRows {
 
 impl RunRows {
     pub(crate) fn add(&mut self, row: &Row<'_>) {
-        let bin = self.bins.entry((row.target.to_owned(), load_bin(row.shadow.inflight))).or_default();
+        if !self.bins.contains_key(row.target) {
+            self.bins.insert(row.target.to_owned(), BTreeMap::new());
+        }
+        let Some(bins) = self.bins.get_mut(row.target) else { return };
+        let bin = bins.entry(load_bin(row.shadow.inflight)).or_default();
         bin.rows += 1;
         bin.unsent += u64::from(!row.shadow.sent());
     }
 
     pub(crate) fn merge(&mut self, other: Self) {
         merge_maps(&mut self.bins, other.bins, |mine, theirs| {
-            mine.rows += theirs.rows;
-            mine.unsent += theirs.unsent;
+            merge_maps(mine, theirs, |mine, theirs| {
+                mine.rows += theirs.rows;
+                mine.unsent += theirs.unsent;
+            });
         });
     }
 }

@@ -3,11 +3,15 @@
 use std::collections::BTreeMap;
 
 use divergence::Class;
+use exchange::Outcome;
 use serde::{Deserialize, Serialize};
 
 use super::example::clipped;
 use super::{Bounded, Counts, Examples, Latency, ScoreSample, Sketch, load, merge_maps, pairs};
-use crate::row::Row;
+use crate::row::{Row, RowLeg};
+
+/// How both legs ended, primary first: position in [`Outcome::ALL`] and HTTP status, -1 for none.
+pub(crate) type LegEnds = ((u8, i32), (u8, i32));
 
 /// Examples kept per class and node.
 const PER_NODE: usize = 3;
@@ -43,9 +47,9 @@ pub(crate) struct NodePart {
     pub(crate) loads: BTreeMap<u32, Counts>,
     pub(crate) latency: BothLegs,
     /// Distinct label sets, as JSON.
-    pub(crate) labels: Bounded<8>,
+    pub(crate) labels: Bounded<String, 8>,
     /// Signs of the answers that are degenerate on this side only.
-    pub(crate) degenerate: Bounded<32>,
+    pub(crate) degenerate: Bounded<String, 32>,
     #[serde(with = "pairs")]
     pub(crate) examples: BTreeMap<u8, Examples>,
 }
@@ -98,11 +102,11 @@ pub(crate) struct Target {
     #[serde(with = "pairs")]
     pub(crate) primary_loads: BTreeMap<u32, u64>,
     /// Rows by how both legs ended.
-    pub(crate) outcomes: Bounded<1000>,
+    pub(crate) outcomes: Bounded<LegEnds, 1000>,
     /// Pairs by class and detail.
-    pub(crate) details: Bounded<300>,
+    pub(crate) details: Bounded<String, 300>,
     /// Copies never sent, by outcome.
-    pub(crate) unsent: Bounded<16>,
+    pub(crate) unsent: Bounded<String, 16>,
     /// Worst pairs by class.
     #[serde(with = "pairs")]
     pub(crate) worst: BTreeMap<u8, Examples>,
@@ -116,7 +120,7 @@ impl Target {
     pub(crate) fn add(&mut self, row: &Row<'_>, keep: usize) {
         self.rows += 1;
         self.keep = keep;
-        self.outcomes.add(&outcome_pair(row), 1);
+        self.outcomes.add(&(ends(&row.primary), ends(&row.shadow)), 1);
         *self.primary_loads.entry(load::inflight(row.primary.inflight)).or_default() += 1;
         if !row.shadow.sent() {
             self.unsent.add(row.shadow.outcome.as_str(), 1);
@@ -179,10 +183,16 @@ fn differs(class: Class) -> bool {
     !matches!(class, Class::Incomparable | Class::WithinTol | Class::BitEqual)
 }
 
-fn outcome_pair(row: &Row<'_>) -> String {
-    let of = |leg: &crate::row::RowLeg<'_>| match leg.status {
-        Some(status) => format!("{} {status}", leg.outcome),
-        None => leg.outcome.to_string(),
+fn ends(leg: &RowLeg<'_>) -> (u8, i32) {
+    let outcome = Outcome::ALL.iter().position(|outcome| *outcome == leg.outcome);
+    (outcome.unwrap_or(0) as u8, leg.status.unwrap_or(-1))
+}
+
+/// `answered 200 → timed_out`.
+pub(crate) fn described(ends: LegEnds) -> String {
+    let leg = |(outcome, status): (u8, i32)| {
+        let outcome = Outcome::ALL.get(usize::from(outcome)).map_or("unknown", |outcome| outcome.as_str());
+        if status < 0 { outcome.to_owned() } else { format!("{outcome} {status}") }
     };
-    format!("{} → {}", of(&row.primary), of(&row.shadow))
+    format!("{} → {}", leg(ends.0), leg(ends.1))
 }

@@ -45,7 +45,7 @@ struct Section {
 struct Page {
     status: &'static str,
     word: &'static str,
-    lead: &'static str,
+    lead: String,
     rules: String,
     reasons: Vec<String>,
     rows: String,
@@ -72,15 +72,15 @@ pub fn html(summary: &Summary) -> String {
     let template = environment.get_template("report.html").expect("it was added just now");
     let (status, word, lead) = match summary.verdict.status {
         Status::Pass => ("pass", "Pass", "Nothing in this set speaks against the candidate."),
-        Status::Fail => ("fail", "Fail", "The candidate must not be rolled out."),
+        Status::Fail => ("fail", "Fail", "The candidate must not be rolled out: "),
         Status::Inconclusive => {
-            ("open", "Inconclusive", "The data do not suffice to let the candidate pass.")
+            ("open", "Inconclusive", "The data do not suffice to let the candidate pass: ")
         }
     };
     let page = Page {
         status,
         word,
-        lead,
+        lead: format!("{lead}{}", deciding(summary)),
         rules: summary.set.rules.join(", "),
         reasons: if summary.verdict.findings.is_empty() {
             summary.verdict.reasons.clone()
@@ -101,6 +101,22 @@ pub fn html(summary: &Summary) -> String {
     };
     let rendered = template.render(Serde(&page));
     rendered.expect("the template uses only what it is given, and is tested")
+}
+
+/// Names of the findings that decide, each once.
+fn deciding(summary: &Summary) -> String {
+    let weight = match summary.verdict.status {
+        Status::Pass => return String::new(),
+        Status::Fail => Severity::Block,
+        Status::Inconclusive => Severity::Insufficient,
+    };
+    let mut names: Vec<&str> = Vec::new();
+    for finding in summary.verdict.findings.iter().filter(|finding| finding.severity == weight) {
+        if !names.contains(&finding.name) {
+            names.push(finding.name);
+        }
+    }
+    names.join(", ").replace('_', " ").to_lowercase()
 }
 
 fn card(finding: &Finding) -> Card {
@@ -193,16 +209,16 @@ fn plots(summary: &Summary, target: &TargetSummary, degenerate: &[&str], named: 
             plot::load(&lines, &onsets),
         ),
         plot(
+            "Latency by load",
+            "successful answers; full p99, dashed p50".into(),
+            plot::latency_by_load(target),
+        ),
+        plot(
             "Serious divergence by node",
             format!("line: {level} Wilson interval"),
             plot::nodes(&target.nodes, named),
         ),
         plot("Node and load", "the deeper, the higher the rate".into(), plot::heat_map(target)),
-        plot(
-            "Latency by load",
-            "successful answers; full p99, dashed p50".into(),
-            plot::latency_by_load(target),
-        ),
         plot(
             "Latency by percentile",
             "successful answers".into(),

@@ -94,7 +94,11 @@ fn run(key: &LedgerKey, snapshot: Option<&Snapshot>, rows: Option<&RunRows>) -> 
     };
     let mirrored = total(&|item| item == Item::Mirrored);
     let finished = total(&|item| matches!(item, Item::Outcome(_)));
-    let in_set: u64 = rows.into_iter().flat_map(|rows| rows.bins.values()).map(|bin| bin.rows).sum();
+    let in_set: u64 = rows
+        .into_iter()
+        .flat_map(|rows| rows.bins.values().flat_map(BTreeMap::values))
+        .map(|bin| bin.rows)
+        .sum();
     RunLedger {
         proxy: key.proxy.clone(),
         run: key.run.clone(),
@@ -132,7 +136,9 @@ fn loads(items: &[(Item, &str, u32, u64)], rows: Option<&RunRows>) -> Vec<LoadLo
             bins.entry((target, *from)).or_insert_with(|| empty(target, *from)).finished += count;
         }
     }
-    for ((target, from), held) in rows.into_iter().flat_map(|rows| &rows.bins) {
+    let of_rows = rows.into_iter().flat_map(|rows| &rows.bins);
+    for (target, (from, held)) in of_rows.flat_map(|(target, bins)| bins.iter().map(move |bin| (target, bin)))
+    {
         let bin = bins.entry((target, *from)).or_insert_with(|| empty(target, *from));
         bin.rows += held.rows;
         bin.unsent += held.unsent;

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::{Counted, Example, Labels, Rate, ScorePoint};
 use crate::Options;
-use crate::accumulate::{BothLegs, Bounded, Counts, Latency, Sketch, Target};
+use crate::accumulate::{BothLegs, Bounded, Counts, Latency, Sketch, Target, described};
 use crate::number;
 use crate::stats::bins::mid_share;
 use crate::stats::{Share, mcnemar};
@@ -221,7 +221,7 @@ pub(super) fn target_summary(view: &View<'_>, options: &Options) -> TargetSummar
         rows: target.rows,
         sent: total.sent(),
         comparable: total.comparable(),
-        unsent: counted(&target.unsent),
+        unsent: counted(&target.unsent, Clone::clone),
         serious: Rate::new(total.serious_share(), options.confidence),
         shadow_failed: rate(total.shadow_failed, total.sent()),
         primary_failed: rate(total.primary_failed, total.sent()),
@@ -244,8 +244,8 @@ pub(super) fn target_summary(view: &View<'_>, options: &Options) -> TargetSummar
             p999: units.quantile(0.999),
             max: units.quantile(1.0),
         },
-        outcomes: counted(&target.outcomes),
-        details: counted(&target.details),
+        outcomes: counted(&target.outcomes, |ends| described(*ends)),
+        details: counted(&target.details, Clone::clone),
         worst: worst(target, options.worst),
         serious_scores: target.serious_scores.points().cloned().collect(),
         other_scores: target.other_scores.points().cloned().collect(),
@@ -262,7 +262,7 @@ fn node_row(node: &NodeView<'_>, options: &Options) -> NodeRow {
         sent: total.sent(),
         serious: Rate::new(total.serious_share(), options.confidence),
         degenerate: Rate::new(total.degenerate_share(), options.confidence),
-        degenerate_signs: counted(&node.part.degenerate),
+        degenerate_signs: counted(&node.part.degenerate, Clone::clone),
         failed: Rate::new(failed, options.confidence),
         inflight_max: node.part.loads.keys().next_back().copied().unwrap_or(0),
         p50_us: node.part.latency.shadow.quantile(0.5),
@@ -344,9 +344,12 @@ fn latencies(legs: &BothLegs) -> Latencies {
 }
 
 /// The most frequent first, then by name.
-fn counted<const LIMIT: usize>(counts: &Bounded<LIMIT>) -> Vec<Counted> {
+fn counted<K: Ord, const LIMIT: usize>(
+    counts: &Bounded<K, LIMIT>,
+    name: impl Fn(&K) -> String,
+) -> Vec<Counted> {
     let mut all: Vec<Counted> =
-        counts.iter().map(|(name, count)| Counted { name: name.to_owned(), count }).collect();
+        counts.iter().map(|(key, count)| Counted { name: name(key), count }).collect();
     if counts.other > 0 {
         all.push(Counted { name: "(others)".into(), count: counts.other });
     }

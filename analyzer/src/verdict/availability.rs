@@ -5,7 +5,7 @@ use divergence::Class;
 use super::{Case, Facts, Finding, Q_MAX, Severity};
 use crate::stats::{Share, mcnemar};
 use crate::summary::Rate;
-use crate::text::{count, probability};
+use crate::text::{count, named_probability};
 
 /// A node with more than this share of the failures is named.
 const CONCENTRATED: f64 = 0.8;
@@ -26,12 +26,12 @@ pub(super) fn judge(case: &Case<'_>, _: &[Finding]) -> Vec<Finding> {
         case.candidate.nodes.len() > 1 && node.total.shadow_failed as f64 > CONCENTRATED * failed as f64
     });
     let text = format!(
-        "{} requests failed on the candidate alone: {} of {} sent; {} failed on the primary alone; McNemar p = {}{}",
+        "{} requests failed on the candidate alone: {} of {} sent; {} failed on the primary alone; McNemar {}{}",
         count(failed),
         rate.text(),
         count(rate.trials),
         count(reverse),
-        probability(p_value),
+        named_probability("p", p_value),
         most.map_or_else(String::new, |node| format!("; most of them on node {}", node.name)),
     );
     let examples = case

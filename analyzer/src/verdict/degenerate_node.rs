@@ -7,7 +7,7 @@ use super::{Case, Facts, Finding, Q_MAX, Severity};
 use crate::Options;
 use crate::stats::{Share, fdr, fisher, mcnemar, wilson};
 use crate::summary::{Labels, Rate};
-use crate::text::{count, percent, probability};
+use crate::text::{count, named_probability, percent};
 use crate::view::{NodeView, View, load_bins};
 
 /// The node's lower bound must be more than this many times the upper bound of what it is held against.
@@ -73,13 +73,13 @@ fn finding(case: &Case<'_>, named: &Named<'_, '_>) -> Finding {
     let rate = Rate::new(named.share, case.options.confidence);
     let against = named.against.map(|share| Rate::new(share, case.options.confidence));
     let kinds: Vec<&str> =
-        node.part.degenerate.iter().map(|(kind, _)| kind).filter(|kind| !kind.is_empty()).collect();
+        node.part.degenerate.iter().map(|(kind, _)| kind.as_str()).filter(|kind| !kind.is_empty()).collect();
     let others = against.map_or_else(
         || "no healthy node to compare with".into(),
         |rest| format!("{} on the other nodes", percent(rest.rate)),
     );
     let text = format!(
-        "node {}{} gives degenerate answers ({}) at all loads: {} of {} pairs, {}; already {} at its lowest load; {others}; q = {}",
+        "node {}{} gives degenerate answers ({}) at all loads: {} of {} pairs, {}; already {} at its lowest load; {others}; {}",
         node.name,
         described(&labels),
         kinds.join(" / "),
@@ -87,7 +87,7 @@ fn finding(case: &Case<'_>, named: &Named<'_, '_>) -> Finding {
         count(rate.trials),
         rate.text(),
         percent(named.lowest.rate()),
-        probability(named.q_value),
+        named_probability("q", named.q_value),
     );
     let examples = node.part.examples.get(&(Class::Degenerate as u8)).map(|held| held.worst.clone());
     Finding {

@@ -5,7 +5,7 @@ use crate::accumulate::Counts;
 use crate::stats::risk_ratio::RiskRatio;
 use crate::stats::{Share, fdr, fisher, homogeneity, normal, onset, risk_ratio, trend};
 use crate::summary::{Example, Rate};
-use crate::text::{count, percent, probability, range, significant};
+use crate::text::{count, named_probability, percent, range, significant};
 use crate::view::{LoadBin, NodeView, View, by_load, levels, load_bins};
 
 /// High load must be at least so many times as bad as low load …
@@ -120,14 +120,14 @@ fn finding(
     let (pattern, node_pattern_p) = node_pattern(&shares);
     let text = format!(
         "serious divergence from {} in flight on: {} at the top load ({} in flight), {} below the onset; ratio {} (at least {}), \
-         q = {}; seen on {} of {} nodes, {pattern}{}",
+         {}; seen on {} of {} nodes, {pattern}{}",
         trend.onset,
         rate.text(),
         top.map_or_else(String::new, |bin| range(bin.from, bin.to)),
         percent(below.rate),
         significant(trend.ratio.ratio),
         significant(trend.ratio.interval.lower),
-        probability(q_value),
+        named_probability("q", q_value),
         count(shows.len() as u64),
         count(trend.nodes.len() as u64),
         if control_rises {
@@ -180,7 +180,7 @@ fn node_pattern(shares: &[Share]) -> (String, Option<f64>) {
         (test.p_value, how)
     };
     let word = if p_value < Q_MAX { "the nodes differ" } else { "no node pattern" };
-    (format!("{word} ({how}, p = {})", probability(p_value)), Some(p_value))
+    (format!("{word} ({how}, {})", named_probability("p", p_value)), Some(p_value))
 }
 
 /// The worst serious pairs of each node that shows it, a few from each, in a fixed order.

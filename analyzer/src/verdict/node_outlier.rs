@@ -5,7 +5,7 @@ use super::{Case, Facts, Finding, Q_MAX, Severity};
 use crate::accumulate::Counts;
 use crate::stats::{Share, fdr, normal, risk_ratio, trend};
 use crate::summary::Rate;
-use crate::text::{percent, probability, significant};
+use crate::text::{named_probability, percent, significant};
 use crate::view::NodeView;
 
 const RATIO: f64 = 3.0;
@@ -62,14 +62,14 @@ fn outliers(case: &Case<'_>, of: fn(&Counts) -> Share, severity: Severity, what:
             (Rate::new(own, case.options.confidence), Rate::new(others, case.options.confidence));
         let labels = node.labels();
         let text = format!(
-            "node {}{} shows {what} more than the others at the same load: {}, others {}; ratio {} (at least {}), q = {}",
+            "node {}{} shows {what} more than the others at the same load: {}, others {}; ratio {} (at least {}), {}",
             node.name,
             described(&labels),
             rate.text(),
             percent(against.rate),
             significant(ratio.ratio),
             significant(ratio.interval.lower),
-            probability(q_value),
+            named_probability("q", q_value),
         );
         let examples =
             node.part.examples.values().flat_map(|held| held.worst.iter().take(1)).cloned().collect();

@@ -4,7 +4,7 @@ use super::{Case, Facts, Finding, Severity};
 use crate::accumulate::Counts;
 use crate::stats::{Share, newcombe, normal, trend};
 use crate::summary::Rate;
-use crate::text::{count, probability, significant};
+use crate::text::{count, named_probability, significant};
 use crate::view::levels;
 
 pub(super) fn judge(case: &Case<'_>, _: &[Finding]) -> Vec<Finding> {
@@ -30,7 +30,7 @@ pub(super) fn judge(case: &Case<'_>, _: &[Finding]) -> Vec<Finding> {
     let p_value = trend::stratified(&strata).map(normal::upper_tail);
     let with_load = match p_value {
         Some(p) if p < 0.01 => {
-            format!("; it grows with load (p = {}), as noise of batching does", probability(p))
+            format!("; it grows with load ({}), as noise of batching does", named_probability("p", p))
         }
         _ => String::new(),
     };

@@ -16,6 +16,22 @@ fn error(dir: &Path) -> AnalyzeError {
 }
 
 #[test]
+fn options_out_of_range_are_named() {
+    let dir = tempdir().unwrap();
+    write_set(dir.path(), &sound(10), 1);
+    for options in [
+        Options { load_bins: 0, ..Options::default() },
+        Options { confidence: 1.0, ..Options::default() },
+        Options { min_rate: f64::NAN, ..Options::default() },
+        Options { worst: 1_000_000, ..Options::default() },
+    ] {
+        assert!(matches!(analyze(dir.path(), &options, &|_| ()), Err(AnalyzeError::Option { .. })));
+    }
+    let least = Options { load_bins: 1, worst: 0, ..Options::default() };
+    assert!(analyze(dir.path(), &least, &|_| ()).unwrap().targets[0].worst.is_empty());
+}
+
+#[test]
 fn a_folder_that_is_not_there_is_named() {
     let dir = tempdir().unwrap();
     let missing = dir.path().join("nowhere");

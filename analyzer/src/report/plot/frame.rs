@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 /// Size of a plot in user units; the page scales it.
 pub(super) const WIDTH: f64 = 640.0;
 pub(super) const HEIGHT: f64 = 300.0;
-const LEFT: f64 = 64.0;
+const LEFT: f64 = 78.0;
 const RIGHT: f64 = 16.0;
 const TOP: f64 = 14.0;
 const BOTTOM: f64 = 46.0;

@@ -53,9 +53,12 @@ pub struct Facts {
     /// Nodes on which it shows.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub nodes: Vec<String>,
-    /// In-flight count from which on it shows (most likely step).
+    /// In-flight count at dispatch from which on it surely shows: the foot of the climb.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub onset_inflight: Option<u32>,
+    /// In-flight count at which the rate steps up most; the onset itself when there is one step.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub steepest_inflight: Option<u32>,
     /// Lowest in-flight count at which it was seen.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub first_seen_inflight: Option<u32>,

@@ -76,12 +76,15 @@ impl NodePart {
 pub(crate) struct LoadPart {
     pub(crate) latency: BothLegs,
     pub(crate) units: Sketch,
+    /// Those of the pairs that are not serious.
+    pub(crate) quiet_units: Sketch,
 }
 
 impl LoadPart {
     pub(crate) fn merge(&mut self, other: Self) {
         self.latency.merge(other.latency);
         self.units.merge(other.units);
+        self.quiet_units.merge(other.quiet_units);
     }
 }
 
@@ -132,6 +135,9 @@ impl Target {
         at_load.latency.add(row);
         if let Some(units) = row.tolerance_units {
             at_load.units.add(units);
+            if !row.serious {
+                at_load.quiet_units.add(units);
+            }
         }
         if let (true, Some(latency_us)) = (row.primary.succeeded(), row.primary.latency_us) {
             self.primary_latency.entry(load::latency(latency_us)).or_default().add(row);

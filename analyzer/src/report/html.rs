@@ -127,6 +127,8 @@ fn card(finding: &Finding) -> Card {
     chip("node", facts.node.clone());
     chip("labels", (!facts.labels.is_empty()).then(|| tables::labels(&facts.labels)));
     chip("onset", facts.onset_inflight.map(|onset| format!("{onset} in flight")));
+    let steepest = facts.steepest_inflight.filter(|steepest| facts.onset_inflight != Some(*steepest));
+    chip("steepest", steepest.map(|steepest| format!("{steepest} in flight")));
     chip("rate", facts.rate.map(|rate| percent(rate.rate)));
     chip("interval", facts.rate.map(|rate| format!("{} to {}", percent(rate.lower), percent(rate.upper))));
     chip("at", facts.top_bin.map(|(from, to)| format!("{} in flight", range(from, to))));

@@ -166,16 +166,15 @@ fn latencies(target: &TargetSummary) -> Table {
 
 fn worst(target: &TargetSummary) -> Table {
     let columns = [
-        ("class", Text),
+        ("class", Whole),
         ("node", Text),
-        ("in flight", Number),
-        ("tolerances", Number),
+        ("load", Number),
+        ("units", Number),
         ("primary", Number),
         ("shadow", Number),
         ("exchange", Whole),
     ];
-    let note =
-        "the largest differences of each class in turn; tolerances are units of the allowed difference";
+    let note = "the largest differences of each class in turn; load is in flight on the node, units are of the tolerance";
     Table::new("Worst pairs", note, &columns).with_rows(target.worst.iter().map(example))
 }
 

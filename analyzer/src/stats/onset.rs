@@ -1,6 +1,6 @@
 //! Where a rate steps up: all splits of the levels into below and from there on.
 
-use super::{Share, normal, trend};
+use super::{Share, normal, risk_ratio, trend};
 
 /// One split.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -52,6 +52,22 @@ pub fn step(levels: &[Share]) -> Option<Split> {
         .filter(|split| split.z > 0.0)
 }
 
+/// The lowest load at which the rate is surely raised: the most likely step, then steps below it for as long as they are
+/// significant (`p_value` below `p_max`, and the lower 95 % bound of the ratio above `ratio_min`). Where the rate climbs over
+/// several levels this is the foot of the climb and [`step`] its steepest place. `above` ends at the next higher step.
+#[must_use]
+pub fn foot(levels: &[Share], p_max: f64, ratio_min: f64) -> Option<Split> {
+    let mut found = step(levels)?;
+    while let Some(lower) = step(&levels[..found.from]) {
+        let ratio = risk_ratio::katz(lower.above, lower.below, 0.95);
+        if lower.p_value >= p_max || ratio.is_none_or(|ratio| ratio.interval.lower <= ratio_min) {
+            break;
+        }
+        found = lower;
+    }
+    Some(found)
+}
+
 fn best(levels: &[Share], value: impl Fn(&Split) -> f64) -> Option<Split> {
     let all = splits(levels);
     all.into_iter().reduce(|best, next| if value(&next) > value(&best) { next } else { best })
@@ -86,6 +102,15 @@ mod tests {
         let split = step(&levels(&[0, 0, 0, 0, 0, 7, 6, 9, 8], 100)).unwrap();
         assert_eq!((split.from, split.below.events, split.above.events), (5, 0, 30));
         assert!(split.p_value < 1e-6);
+    }
+
+    #[test]
+    fn the_foot_of_a_climb_lies_below_its_steepest_step_and_is_that_step_when_there_is_one() {
+        let climb = levels(&[2, 3, 2, 30, 35, 210, 220, 900, 950], 1000);
+        assert_eq!(step(&climb).unwrap().from, 7);
+        assert_eq!(foot(&climb, 1e-3, 1.5).unwrap().from, 3);
+        let clean = levels(&[2, 1, 2, 3, 1, 70, 60, 90, 80], 1000);
+        assert_eq!((step(&clean).unwrap().from, foot(&clean, 1e-3, 1.5).unwrap().from), (5, 5));
     }
 
     #[test]

@@ -12,6 +12,8 @@ use crate::view::{LoadBin, NodeView, View, by_load, levels, load_bins};
 const RATIO: f64 = 3.0;
 /// … and the lower bound of that ratio above this.
 const RATIO_LOWER: f64 = 1.5;
+/// Significance of a further step below the steepest one.
+const FOOT_P: f64 = 1e-3;
 /// Pairs below the onset that make its ratio worth something.
 const BELOW: u64 = 200;
 
@@ -20,8 +22,12 @@ struct Trend<'v, 'a> {
     nodes: Vec<&'v NodeView<'a>>,
     p_value: f64,
     ratio: RiskRatio,
+    /// The steepest step.
     split: onset::Split,
+    steepest: u32,
+    /// The foot of the climb, and what lies below it.
     onset: u32,
+    below: Share,
     first_seen: u32,
 }
 
@@ -41,10 +47,20 @@ impl<'v, 'a> Trend<'v, 'a> {
         let loads: Vec<u32> = pooled.keys().copied().collect();
         let shares: Vec<Share> = pooled.values().map(Counts::serious_share).collect();
         let split = onset::step(&shares)?;
+        let foot = onset::foot(&shares, FOOT_P, RATIO_LOWER)?;
         let first_seen =
             pooled.iter().find(|(_, counts)| counts.serious_share().events > 0).map(|(load, _)| *load)?;
         let ratio = ratio(&nodes, &split, confidence)?;
-        Some(Self { p_value, ratio, onset: loads[split.from], first_seen, split, nodes })
+        Some(Self {
+            p_value,
+            ratio,
+            steepest: loads[split.from],
+            onset: loads[foot.from],
+            below: foot.below,
+            first_seen,
+            split,
+            nodes,
+        })
     }
 
     fn rises(&self, q_value: f64) -> bool {
@@ -78,14 +94,14 @@ pub(super) fn judge(case: &Case<'_>, _: &[Finding]) -> Vec<Finding> {
     if !trend.rises(q_values[0]) {
         return Vec::new();
     }
-    let high = |load: u32| load >= trend.onset;
+    let high = |load: u32| load >= trend.steepest;
     let expected = trend.split.above.rate().unwrap_or(0.0);
     let at_high: Vec<(&NodeView<'_>, Share)> =
         trend.nodes.iter().map(|node| (*node, node.share(SERIOUS, high))).collect();
     let shows: Vec<&str> = at_high
         .iter()
         .filter(|(node, above)| {
-            above.events >= 2 && above.rate() > node.share(SERIOUS, |load| load < trend.onset).rate()
+            above.events >= 2 && above.rate() > node.share(SERIOUS, |load| load < trend.steepest).rate()
         })
         .map(|(node, _)| node.name)
         .collect();
@@ -115,13 +131,18 @@ fn finding(
         .map(|node| node.share(SERIOUS, |load| top.is_some_and(|bin| bin.holds(load))))
         .sum();
     let rate = Rate::new(at_top, confidence);
-    let below = Rate::new(trend.split.below, confidence);
+    let below = Rate::new(trend.below, confidence);
     let shares: Vec<Share> = at_high.iter().map(|(_, share)| *share).collect();
     let (pattern, node_pattern_p) = node_pattern(&shares);
+    let steepest = match trend.steepest {
+        same if same == trend.onset => String::new(),
+        higher => format!(", steepest at {higher}"),
+    };
     let text = format!(
-        "serious divergence from {} in flight on: {} at the top load ({} in flight), {} below the onset; ratio {} (at least {}), \
+        "serious divergence grows with load: onset at {} in flight{}, {} at the top load ({} in flight), {} below the onset; ratio {} (at least {}), \
          {}; seen on {} of {} nodes, {pattern}{}",
         trend.onset,
+        steepest,
         rate.text(),
         top.map_or_else(String::new, |bin| range(bin.from, bin.to)),
         percent(below.rate),
@@ -141,6 +162,7 @@ fn finding(
         facts: Facts {
             nodes: shows.iter().map(|name| (*name).to_owned()).collect(),
             onset_inflight: Some(trend.onset),
+            steepest_inflight: Some(trend.steepest),
             first_seen_inflight: Some(trend.first_seen),
             top_bin: top.map(|bin| (bin.from, bin.to)),
             rate: Some(rate),
@@ -194,8 +216,9 @@ fn examples(trend: &Trend<'_, '_>) -> Vec<Example> {
                 .examples
                 .iter()
                 .filter(|(class, _)| **class != divergence::Class::Incomparable as u8);
-            let at_load =
-                serious.flat_map(|(_, held)| &held.worst).filter(|example| example.inflight >= trend.onset);
+            let at_load = serious
+                .flat_map(|(_, held)| &held.worst)
+                .filter(|example| example.inflight >= trend.steepest);
             found.extend(at_load.skip(depth).take(1).cloned());
         }
     }

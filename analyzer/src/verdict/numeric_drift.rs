@@ -35,10 +35,9 @@ pub(super) fn judge(case: &Case<'_>, _: &[Finding]) -> Vec<Finding> {
         _ => String::new(),
     };
     let mut units = crate::accumulate::Sketch::default();
-    case.candidate.target.loads.values().for_each(|part| units.merge(part.units.clone()));
-    let size = units
-        .quantile(0.99)
-        .map_or_else(String::new, |q| format!("; 99 % within {} tolerances", significant(q)));
+    case.candidate.target.loads.values().for_each(|part| units.merge(part.quiet_units.clone()));
+    let size =
+        units.quantile(1.0).map_or_else(String::new, |q| format!("; largest {} tolerances", significant(q)));
     let against = control.map(|control: Share| Rate::new(control, confidence));
     let text = format!(
         "{} of {} comparable pairs are beyond tolerance without consequence: {}{}{size}{with_load}",

@@ -44,6 +44,7 @@ fn a_zero_node_and_a_load_race_are_told_apart_and_named() {
     let race = &findings(&summary, "LOAD_RACE")[0];
     let onset = race.facts.onset_inflight.unwrap();
     assert!((7..=9).contains(&onset), "onset {onset}");
+    assert_eq!(race.facts.steepest_inflight, Some(onset));
     assert_eq!(race.facts.nodes, ["10.0.0.0:8000", "10.0.0.1:8000", "10.0.0.3:8000"]);
     assert!(race.text.contains("no node pattern"), "{}", race.text);
     assert!(race.facts.node_pattern_p.unwrap() > 0.01);

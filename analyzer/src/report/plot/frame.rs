@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 pub(super) const WIDTH: f64 = 640.0;
 pub(super) const HEIGHT: f64 = 300.0;
 const LEFT: f64 = 78.0;
-const RIGHT: f64 = 16.0;
+const RIGHT: f64 = 30.0;
 const TOP: f64 = 14.0;
 const BOTTOM: f64 = 46.0;
 

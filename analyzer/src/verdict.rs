@@ -1,4 +1,4 @@
-//! The judgement: one file per rule, all in [`RULES`]; findings, their numbers as data, and what was not covered.
+//! The judgement: one file per rule, all in one list; findings, their numbers as data, and what was not covered.
 
 mod availability;
 mod coverage;

@@ -10,6 +10,7 @@ use crate::logging::{Color, Level};
 /// Mirrors live inference traffic to a candidate deployment, records both answers, and says go or no-go.
 #[derive(Debug, Parser)]
 #[command(
+    name = "shadowdiff",
     version,
     arg_required_else_help = true,
     after_help = "Examples:

@@ -7,14 +7,17 @@ pub(crate) mod demo_server;
 pub(crate) mod proxy;
 pub(crate) mod record;
 
+use std::net::{SocketAddr, TcpListener};
 use std::time::Duration;
 
 use anyhow::Context;
-use tokio::net::TcpListener;
 
-/// Binds an address.
-async fn bind(address: std::net::SocketAddr, what: &str) -> anyhow::Result<TcpListener> {
-    let listener = TcpListener::bind(address).await;
+/// Binds an address: before anything else is made, so that a port in use leaves nothing behind.
+fn bind(address: SocketAddr, what: &str) -> anyhow::Result<TcpListener> {
+    let listener = TcpListener::bind(address).and_then(|listener| {
+        listener.set_nonblocking(true)?;
+        Ok(listener)
+    });
     listener
         .with_context(|| format!("cannot listen on {address} ({what}); choose another address with --{what}"))
 }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use demo::{Fault, ServerOptions};
+use tokio::net::TcpListener;
 
 use super::{bind, hostname, runtime};
 use crate::args;
@@ -27,9 +28,10 @@ pub(crate) fn run(args: args::DemoServer) -> anyhow::Result<u8> {
             .collect::<Result<Vec<Fault>, _>>()
             .map_err(Usage::of)?,
     };
+    let listener = bind(args.listen, "listen")?;
     runtime(None)?.block_on(async {
         let stop = Stop::catch()?;
-        let listener = bind(args.listen, "listen").await?;
+        let listener = TcpListener::from_std(listener)?;
         tracing::info!("listening addr={}", listener.local_addr()?);
         demo::serve(listener, options, stop.wait()).await.context("demo server")
     })?;

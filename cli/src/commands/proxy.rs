@@ -1,10 +1,10 @@
 //! `shadowdiff proxy`.
 
-use std::future::Future;
 use std::sync::Arc;
 
 use exchange::{Item, Ledger};
 use proxy::publish::{Kafka, Publish};
+use tokio::net::TcpListener;
 
 use super::{bind, hostname, runtime};
 use crate::config::resolve::Destination;
@@ -16,6 +16,7 @@ use crate::{args, folder};
 pub(crate) fn run(args: args::Proxy) -> anyhow::Result<u8> {
     let file = file::read(args.config.as_deref())?;
     let resolved = resolve::proxy(&args, &file, &hostname()).map_err(Usage::of)?;
+    let listeners = (bind(resolved.listen, "listen")?, bind(resolved.admin, "admin")?);
     let mut recording = None;
     let publisher: Arc<dyn Publish> = match &resolved.to {
         Destination::Kafka(settings) => Arc::new(Kafka::connect(settings.clone()).map_err(Usage::of)?),
@@ -26,7 +27,7 @@ pub(crate) fn run(args: args::Proxy) -> anyhow::Result<u8> {
             publisher
         }
     };
-    let ledger = runtime(resolved.threads)?.block_on(serve(resolved, publisher))?;
+    let ledger = runtime(resolved.threads)?.block_on(serve(resolved.config, listeners, publisher))?;
     tell(&ledger);
     if let Some(recording) = recording {
         let progress = recording.join()?;
@@ -35,11 +36,13 @@ pub(crate) fn run(args: args::Proxy) -> anyhow::Result<u8> {
     Ok(0)
 }
 
-async fn serve(resolved: resolve::Proxy, publisher: Arc<dyn Publish>) -> anyhow::Result<Ledger> {
+async fn serve(
+    config: proxy::Config,
+    (listener, admin): (std::net::TcpListener, std::net::TcpListener),
+    publisher: Arc<dyn Publish>,
+) -> anyhow::Result<Ledger> {
     let stop = Stop::catch()?;
-    let listener = bind(resolved.listen, "listen").await?;
-    let admin = bind(resolved.admin, "admin").await?;
-    let config = resolved.config;
+    let (listener, admin) = (TcpListener::from_std(listener)?, TcpListener::from_std(admin)?);
     let nodes = |target: &proxy::config::Target| {
         target.nodes.iter().map(|node| node.name.as_str()).collect::<Vec<_>>().join(",")
     };
@@ -50,17 +53,7 @@ async fn serve(resolved: resolve::Proxy, publisher: Arc<dyn Publish>) -> anyhow:
     }
     tracing::info!(to = publisher.describe(), run = config.run, proxy = config.name, "recording");
     tracing::info!("listening addr={} admin={}", listener.local_addr()?, admin.local_addr()?);
-    run_until(config, listener, admin, publisher, stop.wait()).await
-}
-
-async fn run_until(
-    config: proxy::Config,
-    listener: tokio::net::TcpListener,
-    admin: tokio::net::TcpListener,
-    publisher: Arc<dyn Publish>,
-    stop: impl Future<Output = ()>,
-) -> anyhow::Result<Ledger> {
-    proxy::run(config, listener, Some(admin), publisher, stop).await.map_err(Usage::of)
+    proxy::run(config, listener, Some(admin), publisher, stop.wait()).await.map_err(Usage::of)
 }
 
 fn tell(ledger: &Ledger) {

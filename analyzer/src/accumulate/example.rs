@@ -120,6 +120,9 @@ impl Examples {
 
     fn insert(&mut self, example: Example, keep: usize) {
         let at = self.worst.partition_point(|held| held.order(&example).is_lt());
+        if at >= keep {
+            return;
+        }
         self.worst.insert(at, example);
         self.worst.truncate(keep);
     }
@@ -172,6 +175,9 @@ impl ScoreSample {
 
     fn insert(&mut self, point: (u64, String, ScorePoint)) {
         let at = self.points.partition_point(|held| (held.0, &held.1) < (point.0, &point.1));
+        if at >= Self::KEEP {
+            return;
+        }
         self.points.insert(at, point);
         self.points.truncate(Self::KEEP);
     }

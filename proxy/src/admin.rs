@@ -3,30 +3,49 @@
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use exchange::Item;
 use http::{Method, Request, Response, StatusCode};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper_util::rt::TokioIo;
+use hyper_util::rt::{TokioIo, TokioTimer};
 use serde_json::json;
 use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
 
 use crate::metrics;
 use crate::reply::{Reply, json, text};
 use crate::state::State;
 
+/// Connections at once; more wait in the backlog.
+const CONNECTIONS: usize = 64;
+
+/// Pause after a failed accept: out of descriptors, it would fail again at once.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+
 /// Serves the admin port until it is aborted.
 pub(crate) async fn serve(listener: TcpListener, state: Arc<State>) {
+    let places = Arc::new(Semaphore::new(CONNECTIONS));
     loop {
-        let Ok((stream, _)) = listener.accept().await else { continue };
+        let Ok(place) = places.clone().acquire_owned().await else { return };
+        let Ok((stream, _)) = listener.accept().await else {
+            tokio::time::sleep(ACCEPT_PAUSE).await;
+            continue;
+        };
         let state = state.clone();
         let service = service_fn(move |request| {
             let response = respond(&state, &request);
             async move { Ok::<_, Infallible>(response) }
         });
-        tokio::spawn(http1::Builder::new().serve_connection(TokioIo::new(stream), service));
+        let connection =
+            http1::Builder::new().timer(TokioTimer::new()).serve_connection(TokioIo::new(stream), service);
+        tokio::spawn(async move {
+            // A client that goes away is none of our business.
+            let _ = connection.await;
+            drop(place);
+        });
     }
 }
 

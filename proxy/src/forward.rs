@@ -4,15 +4,15 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use exchange::{Leg, Outcome};
+use exchange::{Ending, Leg, Outcome};
 use http::uri::PathAndQuery;
-use http::{Request, Response};
+use http::{Method, Request, Response, StatusCode};
 use hyper::body::Incoming;
 use tokio::sync::oneshot;
 
 use crate::headers;
 use crate::mirror::{Pairing, Primary};
-use crate::reply::{Reply, no_answer};
+use crate::reply::{self, Reply, no_answer};
 use crate::state::State;
 use crate::tee::{Captured, Tee};
 use crate::upstream::{Dispatch, Failure, Head, UpstreamBody, connection, micros};
@@ -26,6 +26,10 @@ const GRACE: Duration = Duration::from_secs(30);
 /// Forwards one request.
 pub(crate) async fn forward(state: Arc<State>, request: Request<Incoming>, client: u64) -> Response<Reply> {
     let received = Instant::now();
+    if request.method() == Method::CONNECT {
+        let error = serde_json::json!({"error": "CONNECT is not supported: this is a reverse proxy"});
+        return reply::json(StatusCode::NOT_IMPLEMENTED, &error);
+    }
     let (parts, body) = request.into_parts();
     let path = parts.uri.path_and_query().cloned().unwrap_or_else(|| PathAndQuery::from_static("/"));
     let route = state.sampler.choose(&parts.method, path.path(), &parts.headers);
@@ -92,13 +96,15 @@ async fn answer(
         Ok((response, attempts)) => stream(state, response, attempts, dispatch, received, report),
         Err(failure) => {
             let mut leg = state.primary.leg(&dispatch, received);
-            tracing::debug!(node = leg.node, outcome = %failure.outcome, reason = failure.reason, "primary did not answer");
             let response = no_answer(&failure, &leg.node);
+            leg.outcome = failure.outcome;
+            leg.reason = failure.reason;
+            leg.attempts = failure.attempts;
+            leg.latency_us = Some(micros(dispatch.at.elapsed()));
+            if leg.outcome.ending() == Ending::Failed {
+                state.primary.failed(&dispatch, &leg);
+            }
             if let Some(report) = report {
-                leg.outcome = failure.outcome;
-                leg.reason = failure.reason;
-                leg.attempts = failure.attempts;
-                leg.latency_us = Some(micros(dispatch.at.elapsed()));
                 // The pairing may have been cut by a stop: then nobody waits for the leg.
                 let _ = report.send(Primary::Ended(leg));
             }

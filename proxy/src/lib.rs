@@ -5,7 +5,7 @@
 //! dropped, never the primary; every ending of a leg makes a record. It does not decode answers and writes no files.
 //!
 //! Modules, top down: `server` accepts; `forward` is one request; `mirror` its copies and their pairing; both use
-//! `upstream` (one target), `tee` (a body and its capture), `load`, `budget`, `sample`, `headers` and `account`;
+//! `upstream` (one target), `tee` (a body and its capture), `load`, `budget`, `sample`, `headers`, `notice` and `account`;
 //! [`publish`] takes what is finished; `admin` and `metrics` tell how it goes; [`config`] is what all are told.
 
 mod account;
@@ -17,6 +17,7 @@ mod headers;
 mod load;
 mod metrics;
 mod mirror;
+mod notice;
 pub mod publish;
 mod reply;
 mod sample;

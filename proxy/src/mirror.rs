@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use exchange::{Exchange, Leg, Outcome, Request};
+use exchange::{Ending, Exchange, Leg, Outcome, Request};
 use http::HeaderValue;
 use http::header::CONTENT_LENGTH;
 use http_body_util::BodyExt;
@@ -159,6 +159,9 @@ impl One {
         };
         leg.latency_us = Some(micros(dispatch.at.elapsed()));
         leg.attempts = leg.attempts.max(u32::from(leg.outcome != Outcome::Refused));
+        if leg.outcome.ending() == Ending::Failed {
+            upstream.failed(&dispatch, &leg);
+        }
         leg
     }
 

@@ -20,8 +20,8 @@ use crate::publish::{Kind, Publish};
 use crate::state::State;
 use crate::{admin, forward};
 
-/// How long a client may take to send the head of a request.
-const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
+/// How long a client may take to send the head of a request, or keep a connection idle: longer than clients keep theirs.
+const HEAD_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// How long the publisher may take for what is left at a stop.
 const FLUSH: Duration = Duration::from_secs(10);

@@ -20,6 +20,7 @@ use hyper_util::rt::{TokioExecutor, TokioTimer};
 
 use crate::config::{HostPolicy, Node, Target};
 use crate::load::{Load, Reading, UnderWay};
+use crate::notice::Notice;
 use crate::tee::{Captured, Chunks, Tee, captured};
 
 /// How long to wait for the rest of an upload before it can be sent again.
@@ -31,6 +32,7 @@ pub(crate) struct Upstream {
     pub(crate) target: Target,
     client: Client<HttpConnector, UpstreamBody>,
     loads: Vec<Arc<Load>>,
+    notices: Vec<Notice>,
     next: AtomicUsize,
 }
 
@@ -71,7 +73,8 @@ impl Upstream {
             .set_host(false)
             .build(connector);
         let loads = target.nodes.iter().map(|_| Load::new()).collect();
-        Self { target, client, loads, next: AtomicUsize::new(0) }
+        let notices = target.nodes.iter().map(|_| Notice::new()).collect();
+        Self { target, client, loads, notices, next: AtomicUsize::new(0) }
     }
 
     /// Each node with the requests under way on it.
@@ -85,6 +88,11 @@ impl Upstream {
         let at = Instant::now();
         let (reading, under_way) = self.loads[node].enter(at);
         Dispatch { node, at, reading, under_way }
+    }
+
+    /// Tells, now and then, of a leg that failed.
+    pub(crate) fn failed(&self, dispatch: &Dispatch, leg: &Leg) {
+        self.notices[dispatch.node].failed(&self.target.name, leg);
     }
 
     /// What is known of a leg when its request has been dispatched; the outcome is to be filled in.

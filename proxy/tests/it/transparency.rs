@@ -209,3 +209,12 @@ async fn the_copy_is_marked_and_the_request_is_not() {
     let exchange = eventually(|| proxy.kept.exchanges().pop()).await;
     assert_eq!(&exchange.shadow.body.bytes[..], b"b true test");
 }
+
+#[tokio::test]
+async fn connect_is_refused_and_reaches_nobody() {
+    let proxy = Proxy::start(nobody().await, nobody().await).await;
+    let mut stream = write(proxy.address, b"CONNECT example:443 HTTP/1.1\r\nhost: example:443\r\n\r\n").await;
+    let answer = read_message(&mut stream).await;
+    assert!(answer.starts_with(b"HTTP/1.1 501"), "{}", String::from_utf8_lossy(&answer));
+    assert_eq!(proxy.stop().await.0.total(|item| item == exchange::Item::Mirrored), 0);
+}

@@ -101,6 +101,7 @@ async fn answer(
             leg.reason = failure.reason;
             leg.attempts = failure.attempts;
             leg.latency_us = Some(micros(dispatch.at.elapsed()));
+            leg.inflight_peak = Some(dispatch.under_way.peak());
             if leg.outcome.ending() == Ending::Failed {
                 state.primary.failed(&dispatch, &leg);
             }
@@ -133,8 +134,8 @@ fn stream(
     headers::strip_hop_by_hop(&mut parts.headers);
     parts.extensions.clear();
     let (cap, grace) = if leg.is_some() { (state.config.limits.body, GRACE) } else { (0, Duration::ZERO) };
-    let (body, capture) = Tee::new(body, cap, state.bytes.portion(), grace);
-    let body = body.counting(dispatch.under_way);
+    let held = state.bytes.portion();
+    let (body, capture) = Tee::counting(body, cap, held, grace, Some(dispatch.under_way));
     if let (Some(report), Some(leg)) = (report, leg) {
         // The pairing may have been cut by a stop: then nobody waits for the leg.
         let _ = report.send(Primary::Streaming(leg, dispatch.at, capture));

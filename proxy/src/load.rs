@@ -1,15 +1,22 @@
 //! Load where it is caused: in-flight count and arrival rate per (leg, node), read before the request
-//! that is being dispatched is added.
+//! that is being dispatched is added; and the most that was under way while it was, read when it ends.
 
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 /// Load of one node of one leg.
 #[derive(Debug)]
 pub(crate) struct Load {
     inflight: AtomicU32,
-    rates: Mutex<Rates>,
+    arrivals: Mutex<Arrivals>,
+}
+
+#[derive(Debug, Default)]
+struct Arrivals {
+    rates: Rates,
+    peaks: Peaks,
 }
 
 /// What was under way when a request was dispatched.
@@ -22,11 +29,14 @@ pub(crate) struct Reading {
 
 /// One request under way; dropping it ends it.
 #[derive(Debug)]
-pub(crate) struct UnderWay(Arc<Load>);
+pub(crate) struct UnderWay {
+    load: Arc<Load>,
+    arrival: u64,
+}
 
 impl Load {
     pub(crate) fn new() -> Arc<Self> {
-        Arc::new(Self { inflight: AtomicU32::new(0), rates: Mutex::new(Rates::default()) })
+        Arc::new(Self { inflight: AtomicU32::new(0), arrivals: Mutex::default() })
     }
 
     pub(crate) fn inflight(&self) -> u32 {
@@ -35,16 +45,57 @@ impl Load {
 
     /// Reads the load, then adds a request to it.
     pub(crate) fn enter(self: &Arc<Self>, now: Instant) -> (Reading, UnderWay) {
+        let mut arrivals = self.arrivals();
         let inflight = self.inflight.fetch_add(1, Ordering::Relaxed);
+        let (rate_1s, rate_10s) = arrivals.rates.arrive(now);
+        let arrival = arrivals.peaks.arrive(inflight + 1);
+        drop(arrivals);
+        (Reading { inflight, rate_1s, rate_10s }, UnderWay { load: self.clone(), arrival })
+    }
+
+    fn arrivals(&self) -> MutexGuard<'_, Arrivals> {
         // A poisoned lock only means that another thread died between two plain number updates.
-        let (rate_1s, rate_10s) = self.rates.lock().unwrap_or_else(PoisonError::into_inner).arrive(now);
-        (Reading { inflight, rate_1s, rate_10s }, UnderWay(self.clone()))
+        self.arrivals.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl UnderWay {
+    /// The most requests under way at once since this one began, this one not counted.
+    pub(crate) fn peak(&self) -> u32 {
+        self.load.arrivals().peaks.since(self.arrival).saturating_sub(1)
     }
 }
 
 impl Drop for UnderWay {
     fn drop(&mut self) {
-        self.0.inflight.fetch_sub(1, Ordering::Relaxed);
+        self.load.inflight.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Maximum of the in-flight count over any time that reaches to now: the arrivals that no later one has topped. Their counts fall
+/// from front to back, so there are never more of them than requests were once under way.
+#[derive(Debug, Default)]
+struct Peaks {
+    arrivals: u64,
+    untopped: VecDeque<(u64, u32)>,
+}
+
+impl Peaks {
+    /// Notes an arrival that made the count so high; gives its number.
+    fn arrive(&mut self, count: u32) -> u64 {
+        while self.untopped.back().is_some_and(|(_, earlier)| *earlier <= count) {
+            self.untopped.pop_back();
+        }
+        let number = self.arrivals;
+        self.arrivals += 1;
+        self.untopped.push_back((number, count));
+        number
+    }
+
+    /// The highest count since the arrival of that number, itself included.
+    fn since(&self, arrival: u64) -> u32 {
+        let from = self.untopped.partition_point(|(number, _)| *number < arrival);
+        self.untopped.get(from).map_or(0, |(_, count)| *count)
     }
 }
 
@@ -83,6 +134,36 @@ mod tests {
         assert_eq!((first.inflight, second.inflight, load.inflight()), (0, 1, 2));
         drop(guard);
         assert_eq!(load.inflight(), 1);
+    }
+
+    #[test]
+    fn the_peak_is_the_most_that_was_under_way_meanwhile() {
+        let load = Load::new();
+        let enter = || load.enter(Instant::now()).1;
+        let first = enter();
+        let second = enter();
+        drop(enter());
+        let third = enter();
+        assert_eq!((first.peak(), second.peak(), third.peak()), (2, 2, 2));
+        drop(second);
+        drop(third);
+        let last = enter();
+        assert_eq!((first.peak(), last.peak()), (2, 1));
+        drop(first);
+        assert_eq!(enter().peak(), 1);
+        assert!(load.arrivals().peaks.untopped.len() <= 3);
+    }
+
+    #[test]
+    fn peaks_agree_with_a_plain_search() {
+        let mut peaks = Peaks::default();
+        let counts: Vec<u32> = (0..500u32).map(|n| n.wrapping_mul(2_654_435_761) >> 26).collect();
+        for (now, count) in counts.iter().enumerate() {
+            assert_eq!(peaks.arrive(*count), now as u64);
+            for since in 0..=now {
+                assert_eq!(Some(&peaks.since(since as u64)), counts[since..=now].iter().max());
+            }
+        }
     }
 
     #[test]

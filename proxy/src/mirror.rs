@@ -101,6 +101,7 @@ async fn primary_leg(primary: oneshot::Receiver<Primary>) -> Leg {
         Ok(Primary::Streaming(mut leg, at, mut body)) => {
             if let Some(body) = captured(&mut body).await {
                 leg.latency_us = Some(micros(body.ended.saturating_duration_since(at)));
+                leg.inflight_peak = body.inflight_peak;
                 leg.body = body.to_body();
                 (leg.outcome, leg.reason) = ending(&body.end);
             }
@@ -158,6 +159,7 @@ impl One {
             () = self.state.cut.cancelled() => (Outcome::Shutdown, "the proxy was stopping".into()),
         };
         leg.latency_us = Some(micros(dispatch.at.elapsed()));
+        leg.inflight_peak = Some(dispatch.under_way.peak());
         leg.attempts = leg.attempts.max(u32::from(leg.outcome != Outcome::Refused));
         if leg.outcome.ending() == Ending::Failed {
             upstream.failed(&dispatch, &leg);

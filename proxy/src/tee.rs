@@ -46,6 +46,8 @@ pub(crate) struct Capture {
     pub(crate) end: End,
     pub(crate) over: Option<Over>,
     pub(crate) ended: Instant,
+    /// Most requests under way meanwhile, where the body was [counting](Tee::counting).
+    pub(crate) inflight_peak: Option<u32>,
     /// Keeps the bytes counted while the capture lives.
     _held: Portion,
 }
@@ -121,7 +123,7 @@ impl Copy {
         }
     }
 
-    fn finish(&mut self, end: End) {
+    fn finish(&mut self, end: End, under_way: Option<&UnderWay>) {
         if let (Some(done), Some(held)) = (self.done.take(), self.held.take()) {
             let capture = Capture {
                 chunks: std::mem::take(&mut self.chunks),
@@ -129,6 +131,7 @@ impl Copy {
                 end,
                 over: self.over,
                 ended: Instant::now(),
+                inflight_peak: under_way.map(UnderWay::peak),
                 _held: held,
             };
             done.send_replace(Some(Arc::new(capture)));
@@ -143,6 +146,17 @@ where
 {
     /// Wraps a body; the capture appears in the returned receiver when the body has ended in any way.
     pub(crate) fn new(inner: B, cap: usize, held: Portion, grace: Duration) -> (Self, Captured) {
+        Self::counting(inner, cap, held, grace, None)
+    }
+
+    /// The same; keeps a request counted as under way until the body has ended.
+    pub(crate) fn counting(
+        inner: B,
+        cap: usize,
+        held: Portion,
+        grace: Duration,
+        under_way: Option<UnderWay>,
+    ) -> (Self, Captured) {
         let (done, receiver) = watch::channel(None);
         let copy = Copy {
             chunks: Vec::new(),
@@ -153,15 +167,9 @@ where
             held: Some(held),
             done: Some(done),
         };
-        let mut tee = Self { inner: Some(inner), copy, grace, under_way: None };
+        let mut tee = Self { inner: Some(inner), copy, grace, under_way };
         tee.finish_if_ended();
         (tee, receiver)
-    }
-
-    /// Keeps a request counted as under way until the body has ended.
-    pub(crate) fn counting(mut self, under_way: UnderWay) -> Self {
-        self.under_way = (self.copy.done.is_some()).then_some(under_way);
-        self
     }
 
     fn finish_if_ended(&mut self) {
@@ -171,8 +179,7 @@ where
     }
 
     fn finish(&mut self, end: End) {
-        self.copy.finish(end);
-        self.under_way = None;
+        self.copy.finish(end, self.under_way.take().as_ref());
     }
 }
 

@@ -15,6 +15,7 @@ macro_rules! leg {
             optional(concat!($leg, "_first_byte_us"), Int64, "µs", "dispatch to the head of the answer"),
             optional(concat!($leg, "_latency_us"), Int64, "µs", "dispatch to the last byte of the answer, or to the failure"),
             column(concat!($leg, "_inflight"), Int32, "requests", "requests of this leg under way on this node at dispatch, without this one"),
+            optional(concat!($leg, "_inflight_peak"), Int32, "requests", "most requests of this leg under way on this node at once while this one was, without this one; null when never sent"),
             column(concat!($leg, "_rate_1s"), Float64, "1/s", "arrivals on this leg and node before this one, shot noise, time constant 1 s"),
             column(concat!($leg, "_rate_10s"), Float64, "1/s", "the same with a time constant of 10 s"),
             optional(concat!($leg, "_reported_load"), Text, "", "the server's own load report (endpoint-load-metrics header), as it came"),
@@ -76,8 +77,8 @@ const HEAD: [Column; 23] = [
     column("shadow_role", Text, "", "candidate (under test) or control (the primary's own version)"),
 ];
 
-const PRIMARY: [Column; 30] = leg!("primary");
-const SHADOW: [Column; 30] = leg!("shadow");
+const PRIMARY: [Column; 31] = leg!("primary");
+const SHADOW: [Column; 31] = leg!("shadow");
 
 const DIVERGENCE: [Column; 17] = [
     column(
@@ -144,8 +145,8 @@ const DIVERGENCE: [Column; 17] = [
     optional("worst_index", Int64, "", "index of that element, row-major"),
 ];
 
-const fn join() -> [Column; 100] {
-    let mut all = [HEAD[0]; 100];
+const fn join() -> [Column; 102] {
+    let mut all = [HEAD[0]; 102];
     let mut next = 0;
     let parts: [&[Column]; 4] = [&HEAD, &PRIMARY, &SHADOW, &DIVERGENCE];
     let mut part = 0;

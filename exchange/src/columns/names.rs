@@ -32,6 +32,7 @@ names! {
     SHADOW_OUTCOME = "shadow_outcome",
     SHADOW_LATENCY_US = "shadow_latency_us",
     SHADOW_INFLIGHT = "shadow_inflight",
+    SHADOW_INFLIGHT_PEAK = "shadow_inflight_peak",
     SHADOW_SCORE = "shadow_score",
     SHADOW_DEGENERATE = "shadow_degenerate",
     CLASS = "class",

@@ -107,6 +107,9 @@ pub struct Leg {
     pub headers: ::prost::alloc::vec::Vec<Header>,
     #[prost(message, optional, tag = "17")]
     pub body: ::core::option::Option<Body>,
+    /// most requests under way during this one, without it
+    #[prost(uint32, optional, tag = "18")]
+    pub inflight_peak: ::core::option::Option<u32>,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Header {

@@ -1,5 +1,5 @@
 //! Tests of the contract against its written forms: the `.proto` file and `docs/COLUMNS.md`.
-//! Set `UPDATE_GENERATED=1` to write both anew.
+//! Set `UPDATE_GENERATED=1` to write both anew; after a change of the `.proto` file do that first, then the conversions.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 

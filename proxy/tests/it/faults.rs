@@ -59,6 +59,9 @@ async fn a_candidate_that_hangs_delays_no_request_on_the_same_connection() {
     let mut inflight: Vec<u32> = exchanges.iter().map(|exchange| exchange.shadow.inflight).collect();
     inflight.sort_unstable();
     assert_eq!(inflight, [0, 1, 2]);
+    // All three were under way together before the first of them ended.
+    assert!(exchanges.iter().all(|exchange| exchange.shadow.inflight_peak == Some(2)));
+    assert!(exchanges.iter().all(|exchange| exchange.primary.inflight_peak == Some(0)));
 }
 
 #[tokio::test]

@@ -38,6 +38,8 @@ pub(crate) struct Row<'a> {
     pub(crate) role: &'a str,
     pub(crate) primary: RowLeg<'a>,
     pub(crate) shadow: RowLeg<'a>,
+    /// Most requests under way on the shadow's node at once meanwhile, this one not counted; those at dispatch where not known.
+    pub(crate) peak: u32,
     /// Labels of the shadow's node, a JSON object.
     pub(crate) labels: &'a str,
     /// Signs of degeneration of the shadow's answer.

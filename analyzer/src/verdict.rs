@@ -53,7 +53,7 @@ pub struct Facts {
     /// Nodes on which it shows.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub nodes: Vec<String>,
-    /// In-flight count at dispatch from which on it surely shows: the foot of the climb.
+    /// Requests under way at once, the pair itself not counted, from which on it surely shows: the foot of the climb.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub onset_inflight: Option<u32>,
     /// In-flight count at which the rate steps up most; the onset itself when there is one step.

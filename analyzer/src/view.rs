@@ -81,13 +81,20 @@ impl<'a> View<'a> {
     }
 }
 
-/// Counts by exact in-flight count over several nodes.
+/// Counts by exact in-flight count at dispatch over several nodes.
 pub(crate) fn by_load<'v, 'a: 'v>(nodes: impl Iterator<Item = &'v NodeView<'a>>) -> BTreeMap<u32, Counts> {
+    pooled(nodes.map(|node| &node.part.loads))
+}
+
+/// Counts by the most requests under way at once during a pair, over several nodes.
+pub(crate) fn by_peak<'v, 'a: 'v>(nodes: impl Iterator<Item = &'v NodeView<'a>>) -> BTreeMap<u32, Counts> {
+    pooled(nodes.map(|node| &node.part.peaks))
+}
+
+fn pooled<'v>(parts: impl Iterator<Item = &'v BTreeMap<u32, Counts>>) -> BTreeMap<u32, Counts> {
     let mut pooled: BTreeMap<u32, Counts> = BTreeMap::new();
-    for node in nodes {
-        for (load, counts) in &node.part.loads {
-            pooled.entry(*load).or_default().merge(*counts);
-        }
+    for (load, counts) in parts.flatten() {
+        pooled.entry(*load).or_default().merge(*counts);
     }
     pooled
 }

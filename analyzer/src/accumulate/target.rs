@@ -45,6 +45,9 @@ pub(crate) struct NodePart {
     /// By in-flight bucket.
     #[serde(with = "pairs")]
     pub(crate) loads: BTreeMap<u32, Counts>,
+    /// By bucket of the most requests under way meanwhile.
+    #[serde(with = "pairs")]
+    pub(crate) peaks: BTreeMap<u32, Counts>,
     pub(crate) latency: BothLegs,
     /// Distinct label sets, as JSON.
     pub(crate) labels: Bounded<String, 8>,
@@ -64,6 +67,7 @@ impl NodePart {
 
     fn merge(&mut self, other: Self) {
         merge_maps(&mut self.loads, other.loads, Counts::merge);
+        merge_maps(&mut self.peaks, other.peaks, Counts::merge);
         self.latency.merge(other.latency);
         self.labels.merge(other.labels);
         self.degenerate.merge(other.degenerate);
@@ -157,6 +161,7 @@ impl Target {
         }
         let Some(node) = self.nodes.get_mut(row.shadow.node) else { return };
         node.loads.entry(level).or_default().add(row);
+        node.peaks.entry(load::inflight(row.peak)).or_default().add(row);
         node.latency.add(row);
         node.labels.add(clipped(row.labels, 4096), 1);
         if row.class == Class::Degenerate && row.serious {

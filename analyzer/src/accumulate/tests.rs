@@ -34,6 +34,7 @@ fn part(from: u32, to: u32) -> Accumulator {
             target: "candidate",
             role: "candidate",
             primary: leg("primary", i * 3),
+            peak: shadow.inflight + i % 4,
             shadow,
             labels: "{}",
             degenerate: "all_zero",

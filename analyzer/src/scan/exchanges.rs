@@ -10,7 +10,7 @@ use crate::accumulate::Accumulator;
 use crate::error::AnalyzeError;
 use crate::row::{Row, RowLeg};
 
-const NAMES: [&str; 27] = [
+const NAMES: [&str; 28] = [
     names::EXCHANGE_ID,
     names::REQUEST_ID,
     names::RUN,
@@ -30,6 +30,7 @@ const NAMES: [&str; 27] = [
     names::SHADOW_OUTCOME,
     names::SHADOW_LATENCY_US,
     names::SHADOW_INFLIGHT,
+    names::SHADOW_INFLIGHT_PEAK,
     names::SHADOW_SCORE,
     names::SHADOW_DEGENERATE,
     names::CLASS,
@@ -119,6 +120,7 @@ fn add(batch: &Batch<'_>, keep: usize, sum: &mut Accumulator) -> Result<(), Anal
     let (class, detail) = (batch.text(names::CLASS)?, batch.text(names::CLASS_DETAIL)?);
     let (serious, units) = (batch.bool(names::SERIOUS)?, batch.float64(names::TOLERANCE_UNITS)?);
     let (ratio, worst_output) = (batch.float64(names::LOG10_RATIO)?, batch.text(names::WORST_OUTPUT)?);
+    let peaks = batch.int32(names::SHADOW_INFLIGHT_PEAK)?;
     for (index, received_us) in received.iter().copied().enumerate() {
         let legs = (primary.row(index), shadow.row(index), Class::from_name(class.value(index)));
         let (Some(primary), Some(shadow), Some(class)) = legs else {
@@ -135,6 +137,11 @@ fn add(batch: &Batch<'_>, keep: usize, sum: &mut Accumulator) -> Result<(), Anal
             target: target.value(index),
             role: role.value(index),
             primary,
+            peak: if peaks.is_valid(index) {
+                u32::try_from(peaks.value(index)).unwrap_or(0)
+            } else {
+                shadow.inflight
+            },
             shadow,
             labels: labels.value(index),
             degenerate: degenerate.value(index),

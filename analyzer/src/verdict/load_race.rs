@@ -6,7 +6,7 @@ use crate::stats::risk_ratio::RiskRatio;
 use crate::stats::{Share, fdr, fisher, homogeneity, normal, onset, risk_ratio, trend};
 use crate::summary::{Example, Rate};
 use crate::text::{count, named_probability, percent, range, significant};
-use crate::view::{LoadBin, NodeView, View, by_load, levels, load_bins};
+use crate::view::{LoadBin, NodeView, View, by_load, by_peak, levels, load_bins};
 
 /// High load must be at least so many times as bad as low load …
 const RATIO: f64 = 3.0;
@@ -22,12 +22,15 @@ struct Trend<'v, 'a> {
     nodes: Vec<&'v NodeView<'a>>,
     p_value: f64,
     ratio: RiskRatio,
-    /// The steepest step.
+    /// The steepest step by in-flight count at dispatch, and where it is.
     split: onset::Split,
-    steepest: u32,
-    /// The foot of the climb, and what lies below it.
+    high: u32,
+    /// The foot of the climb, and what lies below it, by the most requests under way at once during a pair: a pair that was
+    /// dispatched at low load may be hit by requests that came after it, so the count at dispatch blurs the onset.
     onset: u32,
     below: Share,
+    /// The steepest step on that scale.
+    steepest: u32,
     first_seen: u32,
 }
 
@@ -47,15 +50,20 @@ impl<'v, 'a> Trend<'v, 'a> {
         let loads: Vec<u32> = pooled.keys().copied().collect();
         let shares: Vec<Share> = pooled.values().map(Counts::serious_share).collect();
         let split = onset::step(&shares)?;
-        let foot = onset::foot(&shares, FOOT_P, RATIO_LOWER)?;
+        let at_peak = by_peak(nodes.iter().copied());
+        let peaks: Vec<u32> = at_peak.keys().copied().collect();
+        let peak_shares: Vec<Share> = at_peak.values().map(Counts::serious_share).collect();
+        let foot = onset::foot(&peak_shares, FOOT_P, RATIO_LOWER)?;
+        let steepest = onset::step(&peak_shares)?;
         let first_seen =
-            pooled.iter().find(|(_, counts)| counts.serious_share().events > 0).map(|(load, _)| *load)?;
+            at_peak.iter().find(|(_, counts)| counts.serious_share().events > 0).map(|(peak, _)| *peak)?;
         let ratio = ratio(&nodes, &split, confidence)?;
         Some(Self {
             p_value,
             ratio,
-            steepest: loads[split.from],
-            onset: loads[foot.from],
+            high: loads[split.from],
+            onset: peaks[foot.from],
+            steepest: peaks[steepest.from],
             below: foot.below,
             first_seen,
             split,
@@ -94,14 +102,14 @@ pub(super) fn judge(case: &Case<'_>, _: &[Finding]) -> Vec<Finding> {
     if !trend.rises(q_values[0]) {
         return Vec::new();
     }
-    let high = |load: u32| load >= trend.steepest;
+    let high = |load: u32| load >= trend.high;
     let expected = trend.split.above.rate().unwrap_or(0.0);
     let at_high: Vec<(&NodeView<'_>, Share)> =
         trend.nodes.iter().map(|node| (*node, node.share(SERIOUS, high))).collect();
     let shows: Vec<&str> = at_high
         .iter()
         .filter(|(node, above)| {
-            above.events >= 2 && above.rate() > node.share(SERIOUS, |load| load < trend.steepest).rate()
+            above.events >= 2 && above.rate() > node.share(SERIOUS, |load| load < trend.high).rate()
         })
         .map(|(node, _)| node.name)
         .collect();
@@ -139,13 +147,14 @@ fn finding(
         higher => format!(", steepest at {higher}"),
     };
     let text = format!(
-        "serious divergence grows with load: onset at {} in flight{}, {} at the top load ({} in flight), {} below the onset; ratio {} (at least {}), \
-         {}; seen on {} of {} nodes, {pattern}{}",
+        "serious divergence grows with load: onset at {} in flight{}, {} of {} pairs below it; {} at the top load ({} in flight at dispatch); \
+         ratio {} (at least {}), {}; seen on {} of {} nodes, {pattern}{}",
         trend.onset,
         steepest,
+        percent(below.rate),
+        count(trend.below.trials),
         rate.text(),
         top.map_or_else(String::new, |bin| range(bin.from, bin.to)),
-        percent(below.rate),
         significant(trend.ratio.ratio),
         significant(trend.ratio.interval.lower),
         named_probability("q", q_value),
@@ -216,9 +225,8 @@ fn examples(trend: &Trend<'_, '_>) -> Vec<Example> {
                 .examples
                 .iter()
                 .filter(|(class, _)| **class != divergence::Class::Incomparable as u8);
-            let at_load = serious
-                .flat_map(|(_, held)| &held.worst)
-                .filter(|example| example.inflight >= trend.steepest);
+            let at_load =
+                serious.flat_map(|(_, held)| &held.worst).filter(|example| example.inflight >= trend.high);
             found.extend(at_load.skip(depth).take(1).cloned());
         }
     }

@@ -24,6 +24,8 @@ pub(crate) struct Row {
     pub(crate) node: String,
     pub(crate) labels: String,
     pub(crate) inflight: u32,
+    /// How many more came while it was under way.
+    pub(crate) joined: u32,
     pub(crate) class: &'static str,
     pub(crate) detail: &'static str,
     pub(crate) serious: bool,
@@ -48,6 +50,7 @@ impl Default for Row {
             node: "10.0.0.1:8000".into(),
             labels: r#"{"gpu":"A100"}"#.into(),
             inflight: 0,
+            joined: 0,
             class: "BIT_EQUAL",
             detail: "",
             serious: false,
@@ -181,6 +184,7 @@ pub(crate) fn exchanges(rows: &[Row], first: usize) -> RecordBatch {
         (names::SHADOW_OUTCOME, text(rows.iter().map(|row| row.shadow_outcome))),
         (names::SHADOW_LATENCY_US, int64(rows.iter().map(|row| row.shadow_latency_us))),
         (names::SHADOW_INFLIGHT, int32(rows.iter().map(|row| row.inflight as i32))),
+        (names::SHADOW_INFLIGHT_PEAK, int32(rows.iter().map(|row| (row.inflight + row.joined) as i32))),
         (names::SHADOW_SCORE, optional(rows.iter().map(|row| Some(row.shadow_score)).collect())),
         (names::SHADOW_DEGENERATE, text(rows.iter().map(|row| row.degenerate))),
         (names::CLASS, text(rows.iter().map(|row| row.class))),
@@ -250,7 +254,8 @@ fn int64(values: impl Iterator<Item = i64>) -> ArrayRef {
     Arc::new(Int64Array::from_iter_values(values))
 }
 
-/// A set with two faults: of four nodes one gives zeros at every load, the others show a race from 8 in flight on.
+/// A set with two faults: of four nodes one gives zeros at every load, the others show a race once 8 are in flight at the same
+/// time; each may see up to three more join it.
 pub(crate) fn two_faults(rows: usize) -> Vec<Row> {
     let mut chance = Chance(7);
     let row = |i: usize| {
@@ -261,6 +266,7 @@ pub(crate) fn two_faults(rows: usize) -> Vec<Row> {
             node: format!("10.0.0.{node}:8000"),
             labels: format!(r#"{{"driver":"{driver}","gpu":"{gpu}"}}"#),
             inflight,
+            joined: chance.below(4) as u32,
             primary_latency_us: latency,
             shadow_latency_us: latency + chance.below(1200) as i64,
             primary_score: chance.below(1000) as f64 / 1000.0,
@@ -269,7 +275,7 @@ pub(crate) fn two_faults(rows: usize) -> Vec<Row> {
         let row = Row { shadow_score: row.primary_score, ..row };
         match () {
             () if node == 2 => row.zero(),
-            () if inflight >= 8 && chance.happens(60) => row.gross(),
+            () if row.inflight + row.joined >= 8 && chance.happens(60) => row.gross(),
             () => row,
         }
     };

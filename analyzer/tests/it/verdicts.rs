@@ -43,14 +43,14 @@ fn a_zero_node_and_a_load_race_are_told_apart_and_named() {
 
     let race = &findings(&summary, "LOAD_RACE")[0];
     let onset = race.facts.onset_inflight.unwrap();
-    assert!((7..=9).contains(&onset), "onset {onset}");
+    assert_eq!(onset, 8, "the count at dispatch is blurred, the highest count meanwhile is not");
     assert_eq!(race.facts.steepest_inflight, Some(onset));
     assert_eq!(race.facts.nodes, ["10.0.0.0:8000", "10.0.0.1:8000", "10.0.0.3:8000"]);
     assert!(race.text.contains("no node pattern"), "{}", race.text);
     assert!(race.facts.node_pattern_p.unwrap() > 0.01);
     let rate = race.facts.rate.unwrap();
     assert!(rate.lower.unwrap() < 0.06 && rate.upper.unwrap() > 0.06, "{rate:?}");
-    assert!(race.examples.iter().all(|example| example.inflight >= 8 && example.class == "GROSS"));
+    assert!(race.examples.iter().all(|example| example.inflight >= 5 && example.class == "GROSS"));
     assert!(race.examples.len() >= 3);
 }
 

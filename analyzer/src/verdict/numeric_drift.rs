@@ -7,7 +7,7 @@ use crate::summary::Rate;
 use crate::text::{count, named_probability, significant};
 use crate::view::levels;
 
-pub(super) fn judge(case: &Case<'_>, _: &[Finding]) -> Vec<Finding> {
+pub(super) fn judge(case: &Case<'_>, earlier: &[Finding]) -> Vec<Finding> {
     let confidence = case.options.confidence;
     let share = case.candidate.total.minor_share();
     let rate = Rate::new(share, confidence);
@@ -28,10 +28,13 @@ pub(super) fn judge(case: &Case<'_>, _: &[Finding]) -> Vec<Finding> {
         })
         .collect();
     let p_value = trend::stratified(&strata).map(normal::upper_tail);
+    let likeness = if earlier.iter().any(|finding| finding.name == "LOAD_RACE") {
+        "as the race does: these may be its milder cases"
+    } else {
+        "as noise of batching does"
+    };
     let with_load = match p_value {
-        Some(p) if p < 0.01 => {
-            format!("; it grows with load ({}), as noise of batching does", named_probability("p", p))
-        }
+        Some(p) if p < 0.01 => format!("; it grows with load ({}), {likeness}", named_probability("p", p)),
         _ => String::new(),
     };
     let mut units = crate::accumulate::Sketch::default();

@@ -73,6 +73,9 @@ impl Pairing {
                 (End::Complete, None) => None,
             },
         };
+        if let Some(leg) = unsent.as_ref().filter(|leg| leg.outcome == Outcome::Shed) {
+            self.state.shedding.shed(leg);
+        }
         let copy = body.filter(|_| unsent.is_none()).map(Chunks::new);
         let (ended, primary) = watch::channel(None);
         let request = Arc::new(self.request);

@@ -1,4 +1,4 @@
-//! Words about failing nodes, at most one line per node in ten seconds: a node that is down fails every request.
+//! Words about failing nodes and shed copies, at most one line for each in ten seconds: a node that is down fails every request.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -7,7 +7,7 @@ use exchange::Leg;
 
 const QUIET: Duration = Duration::from_secs(10);
 
-/// Failures of one node since they were last told.
+/// Failures of one kind since they were last told.
 #[derive(Debug)]
 pub(crate) struct Notice {
     begun: Instant,
@@ -48,6 +48,14 @@ impl Notice {
                 failures,
                 "a node fails"
             );
+        }
+    }
+
+    /// Tells of a copy that was shed.
+    pub(crate) fn shed(&self, leg: &Leg) {
+        if let Some(shed) = self.due(Instant::now()) {
+            let reason = leg.reason.as_str();
+            tracing::warn!(reason, shed, "copies are shed: clients are served, the comparison misses them");
         }
     }
 }

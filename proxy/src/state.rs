@@ -13,6 +13,7 @@ use crate::account::Account;
 use crate::budget::Budget;
 use crate::config::Config;
 use crate::headers::Redaction;
+use crate::notice::Notice;
 use crate::publish::Publish;
 use crate::sample::Sampler;
 use crate::upstream::Upstream;
@@ -34,6 +35,7 @@ pub(crate) struct State {
     /// Cancelled when the drain deadline has passed.
     pub(crate) cut: CancellationToken,
     pub(crate) draining: AtomicBool,
+    pub(crate) shedding: Notice,
     pub(crate) started_us: i64,
 }
 
@@ -58,6 +60,7 @@ impl State {
             tasks: TaskTracker::new(),
             cut: CancellationToken::new(),
             draining: AtomicBool::new(false),
+            shedding: Notice::new(),
             started_us: crate::now_us(),
             config,
         }

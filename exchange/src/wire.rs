@@ -1,4 +1,4 @@
-//! The versioned wire form: one protobuf [`Envelope`](generated::Envelope) per Kafka message.
+//! The versioned wire form: one protobuf [`generated::Envelope`] per Kafka message.
 //!
 //! `proto/exchange.proto` is the contract; `generated.rs` is made from it and a test keeps it current.
 //! Decoding trusts nothing: an unknown version, a missing part or an unknown enum number is a

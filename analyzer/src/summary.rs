@@ -16,7 +16,7 @@ use crate::stats::{Share, wilson};
 use crate::verdict::Verdict;
 pub(crate) use make::make;
 pub use reconcile::{LoadLoss, RunLedger};
-pub use rows::{BandRow, ClassRow, Latencies, LatencyRow, LoadRow, NodeRow, TargetSummary, Units};
+pub use rows::{BandRow, ClassRow, Latencies, LatencyRow, LoadRow, NodeRow, PeakRow, TargetSummary, Units};
 
 /// Version of the form of [`Summary`]; it grows when a field changes or goes.
 pub const SCHEMA: u32 = 1;

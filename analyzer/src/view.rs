@@ -99,13 +99,18 @@ fn pooled<'v>(parts: impl Iterator<Item = &'v BTreeMap<u32, Counts>>) -> BTreeMa
     pooled
 }
 
-/// Mid-rank bins of the in-flight counts of the comparable pairs, empty ones left out.
+/// Mid-rank bins of the in-flight counts at dispatch of the comparable pairs, empty ones left out.
 pub(crate) fn load_bins<'v, 'a: 'v>(
     nodes: impl Iterator<Item = &'v NodeView<'a>>,
     count: usize,
 ) -> Vec<LoadBin> {
+    mid_rank_bins(&by_load(nodes), count)
+}
+
+/// Mid-rank bins of the comparable pairs of `loads`, empty ones left out.
+pub(crate) fn mid_rank_bins(loads: &BTreeMap<u32, Counts>, count: usize) -> Vec<LoadBin> {
     let mut pooled: Vec<(u32, u64)> =
-        by_load(nodes).into_iter().map(|(load, counts)| (load, counts.comparable())).collect();
+        loads.iter().map(|(load, counts)| (*load, counts.comparable())).collect();
     pooled.retain(|(_, pairs)| *pairs > 0);
     let counts: Vec<u64> = pooled.iter().map(|(_, pairs)| *pairs).collect();
     let of_value = bins::mid_rank(&counts, count.max(1));

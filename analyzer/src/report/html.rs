@@ -185,7 +185,7 @@ fn plots(summary: &Summary, target: &TargetSummary, degenerate: &[&str], named: 
     };
     let line = |target: &TargetSummary| LoadLine {
         name: tables::name(target),
-        points: target.loads.iter().map(|row| (row.inflight_mean, row.sound)).collect(),
+        points: target.peaks.iter().map(|row| (row.inflight_mean, row.sound)).collect(),
     };
     // A candidate is shown beside the controls; a control alone.
     let beside =

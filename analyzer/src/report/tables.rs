@@ -45,6 +45,7 @@ pub(super) fn of_target(target: &TargetSummary, confidence: f64) -> Vec<Table> {
         classes(target, &level),
         nodes(target, &level),
         loads(target, &level),
+        peaks(target, &level),
         bands(target, &level),
         latencies(target),
         worst(target),
@@ -115,6 +116,22 @@ fn loads(target: &TargetSummary, level: &str) -> Table {
             interval(&row.sound),
             latency(row.latency.primary.p99_us),
             latency(row.latency.shadow.p99_us),
+        ]
+    }))
+}
+
+fn peaks(target: &TargetSummary, level: &str) -> Table {
+    let columns =
+        [("at once", Text), ("pairs", Number), ("serious", Number), ("rate", Number), (level, Number)];
+    let note = "mid-rank bins of the most requests under way on the shadow's node at once during the pair, itself not counted: \
+                a pair sent at low load may be hit by those that come after it; without the nodes named degenerate";
+    Table::new("By most requests at once", note, &columns).with_rows(target.peaks.iter().map(|row| {
+        vec![
+            range(row.inflight_from, row.inflight_to),
+            count(row.sound.trials),
+            count(row.sound.events),
+            percent(row.sound.rate),
+            interval(&row.sound),
         ]
     }))
 }

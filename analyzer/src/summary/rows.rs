@@ -36,6 +36,8 @@ pub struct TargetSummary {
     pub nodes: Vec<NodeRow>,
     /// By load: mid-rank bins of the in-flight count on the shadow's node.
     pub loads: Vec<LoadRow>,
+    /// By the most requests under way at once on the shadow's node during the pair: mid-rank bins.
+    pub peaks: Vec<PeakRow>,
     /// Serious pairs by node (outer, as `nodes`) and load (inner, as `loads`).
     pub heat: Vec<Vec<Rate>>,
     /// By percentile of the primary's latency.
@@ -112,6 +114,19 @@ pub struct LoadRow {
     pub units_p99: Option<f64>,
     /// Latencies at this load.
     pub latency: Latencies,
+}
+
+/// One level of the most requests under way at once during a pair, the pair itself not counted.
+#[derive(Debug, Clone, Serialize)]
+pub struct PeakRow {
+    /// Lowest count.
+    pub inflight_from: u32,
+    /// Highest.
+    pub inflight_to: u32,
+    /// Mean over its comparable pairs.
+    pub inflight_mean: f64,
+    /// Serious pairs on the nodes that are not named degenerate.
+    pub sound: Rate,
 }
 
 /// One band of the primary's latency.

@@ -4,14 +4,16 @@ use std::collections::BTreeSet;
 
 use divergence::Class;
 
-use super::rows::{BandRow, ClassRow, Latencies, LatencyRow, LoadRow, NodeRow, TargetSummary, Units};
+use super::rows::{
+    BandRow, ClassRow, Latencies, LatencyRow, LoadRow, NodeRow, PeakRow, TargetSummary, Units,
+};
 use super::{Counted, Example, Rate};
 use crate::Options;
 use crate::accumulate::{BothLegs, Bounded, Counts, Latency, Sketch, Target, described};
 use crate::stats::bins::mid_share;
 use crate::stats::{Share, mcnemar};
 use crate::verdict;
-use crate::view::{LoadBin, NodeView, View};
+use crate::view::{LoadBin, NodeView, View, by_peak, mid_rank_bins};
 
 const BANDS: [(&str, f64); 5] =
     [("p0–50", 0.5), ("p50–90", 0.9), ("p90–99", 0.99), ("p99–99.9", 0.999), ("above p99.9", f64::INFINITY)];
@@ -49,6 +51,7 @@ pub(super) fn target_summary(view: &View<'_>, options: &Options) -> TargetSummar
             .collect(),
         nodes: view.nodes.iter().map(|node| node_row(node, options)).collect(),
         loads: view.bins.iter().map(|bin| load_row(view, bin, &degenerate, options)).collect(),
+        peaks: peaks(view, &degenerate, options),
         heat: heat.collect(),
         bands: bands(target, options),
         latency: latencies(&latency),
@@ -112,6 +115,20 @@ fn load_row(view: &View<'_>, bin: &LoadBin, degenerate: &BTreeSet<&str>, options
         units_p99: units.quantile(0.99),
         latency: latencies(&latency),
     }
+}
+
+fn peaks(view: &View<'_>, degenerate: &BTreeSet<&str>, options: &Options) -> Vec<PeakRow> {
+    let levels = by_peak(view.nodes.iter().filter(|node| !degenerate.contains(node.name)));
+    let share = |bin: &LoadBin| {
+        levels.range(bin.from..=bin.to).map(|(_, counts)| counts.serious_share()).sum::<Share>()
+    };
+    let row = |bin: LoadBin| PeakRow {
+        inflight_from: bin.from,
+        inflight_to: bin.to,
+        inflight_mean: bin.mean,
+        sound: Rate::new(share(&bin), options.confidence),
+    };
+    mid_rank_bins(&levels, options.load_bins).into_iter().map(row).collect()
 }
 
 /// Buckets of the primary's latency by the mid-rank of each: equal values never lie in two bands.

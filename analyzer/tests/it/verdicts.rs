@@ -45,6 +45,10 @@ fn a_zero_node_and_a_load_race_are_told_apart_and_named() {
     let onset = race.facts.onset_inflight.unwrap();
     assert_eq!(onset, 8, "the count at dispatch is blurred, the highest count meanwhile is not");
     assert_eq!(race.facts.steepest_inflight, Some(onset));
+    let peaks = &summary.targets[0].peaks;
+    assert_eq!(peaks.iter().map(|row| row.sound.trials).sum::<u64>(), 9000, "without the degenerate node");
+    assert!(peaks.iter().filter(|row| row.inflight_to < 8).all(|row| row.sound.events == 0));
+    assert!(peaks.iter().filter(|row| row.inflight_from >= 8).all(|row| row.sound.events > 0));
     assert_eq!(race.facts.nodes, ["10.0.0.0:8000", "10.0.0.1:8000", "10.0.0.3:8000"]);
     assert!(race.text.contains("no node pattern"), "{}", race.text);
     assert!(race.facts.node_pattern_p.unwrap() > 0.01);

@@ -21,7 +21,10 @@ pub(in crate::report) fn load(lines: &[LoadLine], onsets: &[u32]) -> String {
     let ticks = round_ticks(frame.y).into_iter().map(|tick| (tick, percent(Some(tick))));
     frame.y_ticks(&ticks.collect::<Vec<_>>(), "serious pairs");
     let ticks = round_ticks(frame.x).into_iter().map(|tick| (tick, format!("{tick}")));
-    frame.x_ticks(&ticks.collect::<Vec<_>>(), "requests in flight on the node (mean of the bin)");
+    frame.x_ticks(
+        &ticks.collect::<Vec<_>>(),
+        "most requests on the node at once during the pair (mean of the bin)",
+    );
     for (index, line) in lines.iter().enumerate() {
         let class = format!("s{}", index % 4);
         let known: Vec<(f64, f64, f64, f64)> = line
@@ -40,7 +43,7 @@ pub(in crate::report) fn load(lines: &[LoadLine], onsets: &[u32]) -> String {
         frame.push(&format!("<polygon class=\"ribbon {class}\" points=\"{upper} {lower}\"/>"));
         frame.line(&class, &known.iter().map(|point| (point.0, point.1)).collect::<Vec<_>>());
         for (load, rate) in line.points.iter().filter(|(_, rate)| rate.trials > 0) {
-            let told = format!("{}: {load:.1} in flight, {}", line.name, rate.text());
+            let told = format!("{}: {load:.1} at once, {}", line.name, rate.text());
             frame.dot(&class, 3.5, (*load, rate.rate.unwrap_or(0.0)), &told);
         }
     }

@@ -15,7 +15,7 @@ use crate::mirror::{Pairing, Primary};
 use crate::reply::{self, Reply, no_answer};
 use crate::state::State;
 use crate::tee::{Captured, Tee};
-use crate::upstream::{Dispatch, Failure, Head, UpstreamBody, connection, micros};
+use crate::upstream::{Dispatch, Failure, Head, UpstreamBody, connection, micros, once_more};
 
 /// Bytes kept of a request that is not mirrored, for one replay on a stale connection.
 const REPLAY_CAP: usize = 64 << 10;
@@ -85,25 +85,39 @@ async fn answer(
     received: Instant,
     report: Option<oneshot::Sender<Primary>>,
 ) -> Response<Reply> {
-    let dispatch = state.primary.dispatch();
-    let deadline = state.primary.target.timeout;
-    let sending = state.primary.send(&dispatch, head, UpstreamBody::Live(body), Some(capture));
-    let answered = tokio::time::timeout(deadline, sending).await.unwrap_or_else(|_| {
-        let reason = format!("no answer within {} ms", deadline.as_millis());
-        Err(Failure { outcome: Outcome::TimedOut, reason, attempts: 1 })
-    });
+    let upstream = &state.primary;
+    let mut dispatch = upstream.dispatch();
+    let mut body = UpstreamBody::Live(body);
+    let mut others = upstream.target.nodes.len() - 1;
+    let answered = loop {
+        let deadline = upstream.target.timeout;
+        let sending = upstream.send(&dispatch, head, body, Some(capture.clone()));
+        let answered = tokio::time::timeout(deadline, sending).await.unwrap_or_else(|_| {
+            let reason = format!("no answer within {} ms", deadline.as_millis());
+            Err(Failure { outcome: Outcome::TimedOut, reason, attempts: 1 })
+        });
+        // A node that refuses connections got nothing of the request: the next one may have it, if the body is at hand.
+        let refused = matches!(&answered, Err(failure) if failure.outcome == Outcome::Refused);
+        if !refused || others == 0 {
+            break answered;
+        }
+        let Some(again) = once_more(capture.clone()).await else { break answered };
+        if let Err(failure) = &answered {
+            upstream.failed(&dispatch, &ended(upstream.leg(&dispatch, received), failure));
+        }
+        others -= 1;
+        body = again;
+        dispatch = upstream.dispatch_after(&dispatch);
+    };
     match answered {
         Ok((response, attempts)) => stream(state, response, attempts, dispatch, received, report),
         Err(failure) => {
-            let mut leg = state.primary.leg(&dispatch, received);
+            let mut leg = ended(upstream.leg(&dispatch, received), &failure);
             let response = no_answer(&failure, &leg.node);
-            leg.outcome = failure.outcome;
-            leg.reason = failure.reason;
-            leg.attempts = failure.attempts;
             leg.latency_us = Some(micros(dispatch.at.elapsed()));
             leg.inflight_peak = Some(dispatch.under_way.peak());
             if leg.outcome.ending() == Ending::Failed {
-                state.primary.failed(&dispatch, &leg);
+                upstream.failed(&dispatch, &leg);
             }
             if let Some(report) = report {
                 // The pairing may have been cut by a stop: then nobody waits for the leg.
@@ -112,6 +126,11 @@ async fn answer(
             response
         }
     }
+}
+
+fn ended(leg: Leg, failure: &Failure) -> Leg {
+    let reason = failure.reason.clone();
+    Leg { outcome: failure.outcome, reason, attempts: failure.attempts, ..leg }
 }
 
 /// Streams the primary's answer to the client, a copy kept where the request is mirrored.

@@ -84,7 +84,15 @@ impl Upstream {
 
     /// Chooses the next node and counts the request on it.
     pub(crate) fn dispatch(&self) -> Dispatch {
-        let node = self.next.fetch_add(1, Ordering::Relaxed) % self.loads.len();
+        self.dispatch_to(self.next.fetch_add(1, Ordering::Relaxed) % self.loads.len())
+    }
+
+    /// Counts the request on the node after the one that refused it.
+    pub(crate) fn dispatch_after(&self, refused: &Dispatch) -> Dispatch {
+        self.dispatch_to((refused.node + 1) % self.loads.len())
+    }
+
+    fn dispatch_to(&self, node: usize) -> Dispatch {
         let at = Instant::now();
         let (reading, under_way) = self.loads[node].enter(at);
         Dispatch { node, at, reading, under_way }
@@ -125,14 +133,10 @@ impl Upstream {
             Err(error) => error,
         };
         let replay = match again {
-            Some(mut again) if broke_without_answer(&error) => {
-                let whole = tokio::time::timeout(REPLAY_WAIT, captured(&mut again)).await;
-                whole.ok().flatten().filter(|capture| capture.whole())
-            }
+            Some(again) if broke_without_answer(&error) => once_more(again).await,
             _ => None,
         };
-        let Some(capture) = replay else { return Err(failure(&error, node, 1)) };
-        let body = UpstreamBody::Again(Chunks::new(capture));
+        let Some(body) = replay else { return Err(failure(&error, node, 1)) };
         match self.client.request(self.request(node, head, body)).await {
             Ok(response) => Ok((response, 2)),
             Err(error) => Err(failure(&error, node, 2)),
@@ -154,6 +158,12 @@ impl Upstream {
         }
         request
     }
+}
+
+/// The body as it was captured, once its upload is complete.
+pub(crate) async fn once_more(mut body: Captured) -> Option<UpstreamBody> {
+    let capture = tokio::time::timeout(REPLAY_WAIT, captured(&mut body)).await.ok().flatten()?;
+    capture.whole().then(|| UpstreamBody::Again(Chunks::new(capture)))
 }
 
 /// The local address of the connection an answer came on.

@@ -23,6 +23,21 @@ async fn a_primary_that_is_down_is_a_502_in_json_and_a_record() {
 }
 
 #[tokio::test]
+async fn a_primary_node_that_refuses_connections_is_passed_over() {
+    let (dead, alive) = (nobody().await, echo("a").await);
+    let mut config = config(dead, echo("b").await);
+    config.primary.nodes.push(alive.to_string().parse().unwrap());
+    let proxy = Proxy::with(config, Kept::default()).await;
+    for _ in 0..4 {
+        assert_eq!(&proxy.post("/", "hello").await.body[..], b"hello");
+    }
+    for exchange in proxy.exchanges(4).await {
+        assert_eq!((exchange.primary.outcome, exchange.primary.attempts), (Outcome::Answered, 1));
+        assert_eq!(exchange.primary.node, alive.to_string());
+    }
+}
+
+#[tokio::test]
 async fn a_primary_past_its_deadline_is_a_504() {
     let mut config = config(hang().await, echo("b").await);
     config.primary.timeout = Duration::from_millis(50);

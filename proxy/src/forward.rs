@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use exchange::{Ending, Leg, Outcome};
 use http::uri::PathAndQuery;
 use http::{Method, Request, Response, StatusCode};
+use http_body_util::Either;
 use hyper::body::Incoming;
 use tokio::sync::oneshot;
 
@@ -15,7 +16,7 @@ use crate::mirror::{Pairing, Primary};
 use crate::reply::{self, Reply, no_answer};
 use crate::state::State;
 use crate::tee::{Captured, Tee};
-use crate::upstream::{Dispatch, Failure, Head, UpstreamBody, connection, micros, once_more};
+use crate::upstream::{Dispatch, Failure, Head, connection, micros, once_more};
 
 /// Bytes kept of a request that is not mirrored, for one replay on a stale connection.
 const REPLAY_CAP: usize = 64 << 10;
@@ -87,7 +88,7 @@ async fn answer(
 ) -> Response<Reply> {
     let upstream = &state.primary;
     let mut dispatch = upstream.dispatch();
-    let mut body = UpstreamBody::Live(body);
+    let mut body = Either::Left(body);
     let mut others = upstream.target.nodes.len() - 1;
     let answered = loop {
         let deadline = upstream.target.timeout;
@@ -159,5 +160,5 @@ fn stream(
         // The pairing may have been cut by a stop: then nobody waits for the leg.
         let _ = report.send(Primary::Streaming(leg, dispatch.at, capture));
     }
-    Response::from_parts(parts, Reply::Primary(body))
+    Response::from_parts(parts, Either::Left(body))
 }

@@ -7,14 +7,14 @@ use std::time::Instant;
 use exchange::{Ending, Exchange, Leg, Outcome, Request};
 use http::HeaderValue;
 use http::header::CONTENT_LENGTH;
-use http_body_util::BodyExt;
+use http_body_util::{BodyExt, Either};
 use tokio::sync::{oneshot, watch};
 
 use crate::budget::Portion;
 use crate::publish::Kind;
 use crate::state::State;
 use crate::tee::{Captured, Chunks, End, Over, Tee, captured};
-use crate::upstream::{Dispatch, Head, UpstreamBody, connection, micros};
+use crate::upstream::{Dispatch, Head, connection, micros};
 
 /// Marks a copy, so that a server can tell it from the real request.
 const MARK: &str = "x-shadowdiff-shadow";
@@ -179,8 +179,7 @@ impl One {
     ) -> (Outcome, String) {
         let upstream = &self.state.shadows[self.shadow];
         let again = Some(copy.captured());
-        let (response, attempts) = match upstream.send(dispatch, head, UpstreamBody::Again(copy), again).await
-        {
+        let (response, attempts) = match upstream.send(dispatch, head, Either::Right(copy), again).await {
             Ok(answered) => answered,
             Err(failure) => {
                 leg.attempts = failure.attempts;

@@ -1,18 +1,15 @@
 //! Sending a request to a node of a target: choice of the node, load, connection pool, one replay on a stale
 //! connection, and what went wrong said as data.
 
-use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use bytes::Bytes;
 use exchange::{Leg, Outcome};
 use http::header::HOST;
 use http::uri::{PathAndQuery, Scheme};
 use http::{HeaderMap, Method, Request, Response, Uri};
-use http_body::{Body, Frame, SizeHint};
+use http_body_util::Either;
 use hyper::body::Incoming;
 use hyper_util::client::legacy::connect::{HttpConnector, HttpInfo};
 use hyper_util::client::legacy::{Client, Error as ClientError};
@@ -22,6 +19,9 @@ use crate::config::{HostPolicy, Node, Target};
 use crate::load::{Load, Reading, UnderWay};
 use crate::notice::Notice;
 use crate::tee::{Captured, Chunks, Tee, captured};
+
+/// A request body: the live one, or a captured one once more.
+pub(crate) type UpstreamBody = Either<Tee<Incoming>, Chunks>;
 
 /// How long to wait for the rest of an upload before it can be sent again.
 const REPLAY_WAIT: Duration = Duration::from_secs(5);
@@ -163,7 +163,7 @@ impl Upstream {
 /// The body as it was captured, once its upload is complete.
 pub(crate) async fn once_more(mut body: Captured) -> Option<UpstreamBody> {
     let capture = tokio::time::timeout(REPLAY_WAIT, captured(&mut body)).await.ok().flatten()?;
-    capture.whole().then(|| UpstreamBody::Again(Chunks::new(capture)))
+    capture.whole().then(|| Either::Right(Chunks::new(capture)))
 }
 
 /// The local address of the connection an answer came on.
@@ -206,40 +206,4 @@ fn outcome_of(error: &ClientError) -> Outcome {
         source = cause.source();
     }
     Outcome::Reset
-}
-
-/// A request body: the live one, or a captured one.
-#[derive(Debug)]
-pub(crate) enum UpstreamBody {
-    Live(Tee<Incoming>),
-    Again(Chunks),
-}
-
-impl Body for UpstreamBody {
-    type Data = Bytes;
-    type Error = hyper::Error;
-
-    fn poll_frame(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
-        match self.get_mut() {
-            Self::Live(body) => Pin::new(body).poll_frame(cx),
-            Self::Again(body) => Pin::new(body).poll_frame(cx).map_err(|never| match never {}),
-        }
-    }
-
-    fn is_end_stream(&self) -> bool {
-        match self {
-            Self::Live(body) => body.is_end_stream(),
-            Self::Again(body) => body.is_end_stream(),
-        }
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        match self {
-            Self::Live(body) => body.size_hint(),
-            Self::Again(body) => body.size_hint(),
-        }
-    }
 }

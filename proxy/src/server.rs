@@ -23,8 +23,11 @@ use crate::{admin, forward};
 /// How long a client may take to send the head of a request, or keep a connection idle: longer than clients keep theirs.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// How long the publisher may take for what is left at a stop.
-const FLUSH: Duration = Duration::from_secs(10);
+/// How long the publisher may take for what is left at a stop: with the drain, less than the 30 s that a supervisor commonly gives.
+const FLUSH: Duration = Duration::from_secs(6);
+
+/// How long it may take for the closing ledger.
+const FLUSH_LEDGER: Duration = Duration::from_secs(2);
 
 /// Why a proxy did not run.
 #[derive(Debug, thiserror::Error)]
@@ -156,7 +159,7 @@ async fn close(state: &Arc<State>) -> Ledger {
     let closed = tokio::task::spawn_blocking(move || {
         closing.publisher.flush(FLUSH);
         let ledger = publish_ledger(&closing, true);
-        closing.publisher.flush(FLUSH);
+        closing.publisher.flush(FLUSH_LEDGER);
         ledger
     });
     match closed.await {

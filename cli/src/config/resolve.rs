@@ -41,8 +41,12 @@ pub(crate) fn proxy(flags: &args::Proxy, file: &raw::Raw, hostname: &str) -> any
     let admin = flags.admin.or(file.proxy.admin).unwrap_or(SocketAddr::from(([127, 0, 0, 1], 9901)));
     let name = flags.name.clone().or_else(|| file.proxy.name.clone());
     let run = flags.run.clone().or_else(|| file.proxy.run.clone());
-    let limits = limits(&file.limits);
+    let mut limits = limits(&file.limits);
     let to = destination(flags, file, limits.message)?;
+    if matches!(to, Destination::Folder(_)) && file.limits.message_bytes.is_none() {
+        // No broker is in between: nothing needs to be cut.
+        limits.message = usize::MAX;
+    }
     let sample = flags.sample.as_deref().or(file.proxy.sample.as_deref()).unwrap_or("100%");
     let by_header = match &file.proxy.sample_by_header {
         Some(name) => {

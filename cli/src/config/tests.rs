@@ -61,6 +61,7 @@ fn flags_win_over_the_file() {
     assert_eq!(proxy.config.shadows.iter().map(|s| s.target.nodes.len()).collect::<Vec<_>>(), [2, 1]);
     assert!((proxy.config.sampling.fraction.get() - 0.5).abs() < 1e-12);
     assert!(matches!(proxy.to, resolve::Destination::Folder(_)));
+    assert_eq!(proxy.config.limits.message, usize::MAX, "bodies are cut for a broker only");
 }
 
 #[test]

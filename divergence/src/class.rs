@@ -7,7 +7,9 @@ pub enum Class {
     Incomparable,
     /// Names, types or shapes of the outputs differ.
     Structure,
-    /// One side's answer is degenerate (all zero, constant, NaN, infinite, null, empty) and the other's is not.
+    /// One side's answer is degenerate (all zero, constant, NaN, infinite, null, empty) and the other's is not. A degenerate
+    /// primary counts against nobody, so it comes after what the rest of the answer shows: [`Gross`](Self::Gross) and real
+    /// [`Flip`](Self::Flip)s.
     Degenerate,
     /// The answer belongs to another request. Never set for a pair alone: it takes the other requests of the run.
     Crosstalk,

@@ -32,7 +32,7 @@ pub struct Divergence {
     ///
     /// - `INCOMPARABLE`: `primary: REASON`, `shadow: REASON`, `both: REASON` or `both: REASON / REASON`
     /// - `STRUCTURE`: `missing:NAME`, `extra:NAME`, `dtype:NAME FP32/FP16`, `shape:NAME 2x3/2x4`
-    /// - `DEGENERATE`: `shadow_only:SIGN` or `primary_only:SIGN`
+    /// - `DEGENERATE`: `shadow_only:SIGN`, or `primary_only:SIGN` where the rest of the answer is neither gross nor really flipped
     /// - `GROSS`: `ratio`, `tolerance`, `cosine` or `sign`
     /// - `FLIP`: `real` (largest element), `real:threshold`, `real:label` (integers, booleans), `real:text`; `near_tie`,
     ///   `near_tie:threshold`
@@ -107,8 +107,14 @@ impl Divergence {
 pub fn compare(primary: Side<'_>, shadow: Side<'_>, rules: &Rules) -> Divergence {
     let (primary, shadow) = match (primary, shadow) {
         (Side::Outputs(primary), Side::Outputs(shadow)) => (primary, shadow),
-        (Side::Absent(reason), Side::Outputs(_)) => return incomparable(format!("primary: {reason}")),
-        (Side::Outputs(_), Side::Absent(reason)) => return incomparable(format!("shadow: {reason}")),
+        (Side::Absent(reason), Side::Outputs(shadow)) => {
+            let shadow_degenerate = degenerate::listed_alone(shadow, rules);
+            return Divergence { shadow_degenerate, ..incomparable(format!("primary: {reason}")) };
+        }
+        (Side::Outputs(primary), Side::Absent(reason)) => {
+            let primary_degenerate = degenerate::listed_alone(primary, rules);
+            return Divergence { primary_degenerate, ..incomparable(format!("shadow: {reason}")) };
+        }
         (Side::Absent(one), Side::Absent(other)) if one == other => {
             return incomparable(format!("both: {one}"));
         }

@@ -86,6 +86,14 @@ pub(super) fn listed_alone(decoded: &Decoded, rules: &Rules) -> String {
     listed(compared.map(|output| (output, output.dtype)))
 }
 
+/// Whether the finite elements differ among themselves beyond tolerance.
+fn varies(output: &Output, pair: &Pair<'_>) -> bool {
+    let finite = || output.values.iter().copied().filter(|value| value.is_finite());
+    let (low, high) = finite()
+        .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(value), high.max(value)));
+    high - low > pair.tolerance.around(low.abs().max(high.abs()))
+}
+
 /// Signs that only one side of one output shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct OneSided {
@@ -95,15 +103,20 @@ pub(super) struct OneSided {
 
 impl OneSided {
     /// Compares the signs of both sides. `beyond` says whether an element is beyond tolerance: all zero against almost zero, or
-    /// constant against almost constant, is agreement.
+    /// constant against almost the same constant, is agreement. Constant also needs another side that varies by more than noise:
+    /// a batch of one row twice is constant on both sides, though a kernel may give each row its own last bits.
     pub(super) fn of(pair: &Pair<'_>, beyond: bool) -> Self {
         let primary = signs(pair.primary, pair.dtype);
         let shadow = signs(pair.shadow, pair.dtype);
-        let counts = |sign: &Sign| beyond || !matches!(sign, Sign::AllZero | Sign::Constant);
-        let only = |own: &[Sign], other: &[Sign]| {
+        let only = |own: &[Sign], other: &[Sign], output: &Output| {
+            let counts = |sign: &Sign| match sign {
+                Sign::AllZero => beyond,
+                Sign::Constant => beyond && varies(output, pair),
+                _ => true,
+            };
             own.iter().copied().filter(counts).find(|sign| !sign.shared(other))
         };
-        Self { primary: only(&primary, &shadow), shadow: only(&shadow, &primary) }
+        Self { primary: only(&primary, &shadow, pair.shadow), shadow: only(&shadow, &primary, pair.primary) }
     }
 
     /// The first of both.

@@ -12,12 +12,16 @@ pub(super) struct Elements {
     pub(super) beyond: usize,
     /// Most tolerance units, and the first index that has them.
     pub(super) worst: Option<(f64, usize)>,
+    /// Number of elements beyond tolerance among those finite on both sides.
+    pub(super) finite_beyond: usize,
+    /// Most tolerance units among those.
+    pub(super) finite_worst: f64,
     pub(super) max_absolute: Option<f64>,
     pub(super) max_relative: Option<f64>,
     pub(super) symmetric_relative: Option<f64>,
     pub(super) log10_ratio: Option<f64>,
     pub(super) sign_change: Option<bool>,
-    /// Largest log ratio of an element beyond tolerance.
+    /// Largest log ratio of an element beyond tolerance whose primary value is above the floor.
     pub(super) ratio_beyond: f64,
 }
 
@@ -52,6 +56,8 @@ impl Elements {
         if !p.is_finite() || !s.is_finite() {
             return;
         }
+        self.finite_beyond += usize::from(beyond);
+        self.finite_worst = self.finite_worst.max(units);
         raise(&mut self.max_absolute, difference);
         if p != 0.0 {
             raise(&mut self.max_relative, difference / p.abs());
@@ -62,7 +68,7 @@ impl Elements {
         }
         if let Some(ratio) = log10_ratio(p, s, pair.floor) {
             raise(&mut self.log10_ratio, ratio);
-            if beyond {
+            if beyond && p.abs() > pair.floor {
                 self.ratio_beyond = self.ratio_beyond.max(ratio);
             }
         }
@@ -84,7 +90,8 @@ fn tolerance_units(p: f64, s: f64, difference: f64, tolerance: f64) -> f64 {
     if p.is_infinite() || s.is_infinite() || tolerance == 0.0 {
         return f64::INFINITY;
     }
-    difference / tolerance
+    // A tolerance past the largest number would make NaN of a difference past it.
+    if tolerance.is_infinite() { 0.0 } else { difference / tolerance }
 }
 
 /// 2|S − P| / (|S| + |P|), halved throughout so that no sum overflows.

@@ -1,6 +1,7 @@
 use super::*;
 use crate::{DType, Output, OutputRule, Protocol, Tolerance};
 
+mod adversarial;
 mod classes;
 mod degeneration;
 mod properties;

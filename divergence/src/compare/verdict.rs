@@ -2,7 +2,7 @@
 
 use super::Divergence;
 use super::cosine::cosine;
-use super::degenerate::{self, OneSided};
+use super::degenerate::{self, OneSided, Sign};
 use super::elements::{Elements, raise};
 use super::rows::Moves;
 use super::structure::Pair;
@@ -105,7 +105,8 @@ fn measure(
     totals.count += elements.count;
     totals.beyond += elements.beyond;
     totals.differs |= !same_bits(pair);
-    totals.one_sided = totals.one_sided.or(OneSided::of(pair, elements.beyond > 0));
+    let one_sided = OneSided::of(pair, elements.beyond > 0);
+    totals.one_sided = totals.one_sided.or(one_sided);
     if let Some(changed) = elements.sign_change {
         divergence.sign_change = Some(divergence.sign_change.unwrap_or(false) || changed);
     }
@@ -116,11 +117,17 @@ fn measure(
         (one, other) => one.or(other),
     };
 
+    // A primary that says nothing is nothing to judge by; one that is not finite in places is, in the others.
+    let (beyond, units) = match one_sided.primary {
+        Some(Sign::AllZero | Sign::Empty) => return,
+        Some(Sign::Nan | Sign::Infinite | Sign::Null) => (elements.finite_beyond, elements.finite_worst),
+        Some(Sign::Constant) | None => (elements.beyond, elements.worst.map_or(0.0, |(units, _)| units)),
+    };
     if pair.dtype.is_float() {
-        let gross = gross(elements, cosine, rules);
+        let gross = gross(elements, beyond > 0, units, cosine, rules);
         totals.gross = [totals.gross, gross].into_iter().flatten().min();
         totals.moves = totals.moves.or(Moves::of(pair));
-    } else if elements.beyond > 0 {
+    } else if beyond > 0 {
         totals.label = true;
     } else if let Some(index) = first_difference(&pair.primary.text, &pair.shadow.text) {
         totals.text = true;
@@ -133,13 +140,12 @@ fn measure(
 
 /// Why a floating output is gross. A ratio or direction counts only where something is beyond tolerance: among values that are
 /// all noise, both mean nothing.
-fn gross(elements: &Elements, cosine: Option<f64>, rules: &Rules) -> Option<Gross> {
-    let units = elements.worst.map_or(0.0, |(units, _)| units);
+fn gross(elements: &Elements, beyond: bool, units: f64, cosine: Option<f64>, rules: &Rules) -> Option<Gross> {
     if elements.ratio_beyond >= rules.gross_log10_ratio {
         Some(Gross::Ratio)
     } else if units >= rules.gross_tolerance_units {
         Some(Gross::Tolerance)
-    } else if elements.beyond > 0 && cosine.is_some_and(|cosine| cosine < rules.gross_cosine) {
+    } else if beyond && cosine.is_some_and(|cosine| cosine < rules.gross_cosine) {
         Some(Gross::Cosine)
     } else {
         elements.sign_change.unwrap_or(false).then_some(Gross::Sign)
@@ -152,22 +158,26 @@ fn class(totals: &Totals) -> (Class, String) {
     if let Some(sign) = totals.one_sided.shadow {
         return (Class::Degenerate, format!("shadow_only:{}", sign.as_str()));
     }
-    if let Some(sign) = totals.one_sided.primary {
-        return (Class::Degenerate, format!("primary_only:{}", sign.as_str()));
-    }
     if let Some(gross) = totals.gross {
         return (Class::Gross, gross.as_str().into());
     }
     // Text follows the numbers it is made from: it is a decision of its own only where the numbers agree.
-    let flips = [
+    let real = [
         (moves.real, "real"),
         (moves.crossed, "real:threshold"),
         (totals.label, "real:label"),
         (totals.text && !beyond, "real:text"),
-        (moves.near_tie, "near_tie"),
-        (moves.crossed_near, "near_tie:threshold"),
     ];
-    if let Some((_, detail)) = flips.into_iter().find(|(flip, _)| *flip) {
+    let flip =
+        |flips: &[(bool, &'static str)]| flips.iter().find(|(flip, _)| *flip).map(|(_, detail)| *detail);
+    if let Some(detail) = flip(&real) {
+        return (Class::Flip, detail.into());
+    }
+    // It counts against nobody, so it must not hide what does.
+    if let Some(sign) = totals.one_sided.primary {
+        return (Class::Degenerate, format!("primary_only:{}", sign.as_str()));
+    }
+    if let Some(detail) = flip(&[(moves.near_tie, "near_tie"), (moves.crossed_near, "near_tie:threshold")]) {
         return (Class::Flip, detail.into());
     }
     let text = if totals.text { "text" } else { "" };

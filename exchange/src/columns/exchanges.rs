@@ -48,7 +48,7 @@ const HEAD: [Column; 23] = [
     column("run", Text, "", "name of the run: one start of one proxy, or the operator's name for it"),
     column("proxy", Text, "", "name of the proxy"),
     column("sequence", Int64, "", "number of the exchange within (proxy, run), from 0, without gaps"),
-    column("topic", Text, "", "Kafka topic; local when written without Kafka"),
+    column("topic", Text, "", "Kafka topic; local-PROXY when written without Kafka"),
     column("partition", Int32, "", "Kafka partition"),
     column("offset", Int64, "", "Kafka offset"),
     column("received_at", Timestamp, "", "when the head of the request had arrived at the proxy"),
@@ -85,7 +85,7 @@ const DIVERGENCE: [Column; 17] = [
         "class",
         Text,
         "",
-        "class of the divergence, first match: INCOMPARABLE, STRUCTURE, DEGENERATE, CROSSTALK, GROSS, FLIP, RANK, NUMERIC, WITHIN_TOL, BIT_EQUAL",
+        "class of the divergence, first match: INCOMPARABLE, STRUCTURE, DEGENERATE, CROSSTALK, GROSS, FLIP, RANK, NUMERIC, WITHIN_TOL, BIT_EQUAL; DEGENERATE of the primary alone only where there is no GROSS and no real FLIP",
     ),
     column(
         "class_detail",

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use exchange::{Ending, Leg, Outcome};
+use http::header::TRANSFER_ENCODING;
 use http::uri::PathAndQuery;
 use http::{Method, Request, Response, StatusCode};
 use http_body_util::Either;
@@ -16,7 +17,7 @@ use crate::mirror::{Pairing, Primary};
 use crate::reply::{self, Reply, no_answer};
 use crate::state::State;
 use crate::tee::{Captured, Tee};
-use crate::upstream::{Dispatch, Failure, Head, connection, micros, once_more};
+use crate::upstream::{Dispatch, Failure, Head, REPLAY_WAIT, connection, micros, once_more};
 
 /// Bytes kept of a request that is not mirrored, for one replay on a stale connection.
 const REPLAY_CAP: usize = 64 << 10;
@@ -37,7 +38,8 @@ pub(crate) async fn forward(state: Arc<State>, request: Request<Incoming>, clien
     let permit = route.and_then(|_| state.mirrors.take(1));
     let (cap, grace) = match (&route, &permit) {
         (Some(_), Some(_)) => (state.config.limits.body, GRACE),
-        _ => (REPLAY_CAP, Duration::ZERO),
+        // A node that refuses lets go of a body that it never read: it is read on for the next one.
+        _ => (REPLAY_CAP, REPLAY_WAIT),
     };
     let record = route.map(|route| exchange::Request {
         id: headers::request_id(&parts.headers),
@@ -51,7 +53,8 @@ pub(crate) async fn forward(state: Arc<State>, request: Request<Incoming>, clien
         headers: state.redaction.headers(&parts.headers),
         body: exchange::Body::default(),
     });
-    let mut head = Head { method: parts.method, path, headers: parts.headers };
+    let chunked = parts.headers.contains_key(TRANSFER_ENCODING);
+    let mut head = Head { method: parts.method, path, headers: parts.headers, chunked };
     headers::strip_hop_by_hop(&mut head.headers);
     let head = Arc::new(head);
     let (body, capture) = Tee::new(body, cap, state.bytes.portion(), grace);

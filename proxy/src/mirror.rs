@@ -6,18 +6,20 @@ use std::time::Instant;
 
 use exchange::{Ending, Exchange, Leg, Outcome, Request};
 use http::HeaderValue;
-use http::header::CONTENT_LENGTH;
 use http_body_util::{BodyExt, Either};
 use tokio::sync::{oneshot, watch};
 
 use crate::budget::Portion;
 use crate::publish::Kind;
 use crate::state::State;
-use crate::tee::{Captured, Chunks, End, Over, Tee, captured};
+use crate::tee::{Capture, Captured, Chunks, End, Over, Tee, captured};
 use crate::upstream::{Dispatch, Head, connection, micros};
 
 /// Marks a copy, so that a server can tell it from the real request.
 const MARK: &str = "x-shadowdiff-shadow";
+
+/// Why a leg was cut by a stop.
+const STOPPING: &str = "the proxy was stopping";
 
 /// What the request's own path says about the primary leg.
 #[derive(Debug)]
@@ -44,8 +46,9 @@ pub(crate) struct Pairing {
 impl Pairing {
     /// Runs the pairing to its end.
     pub(crate) async fn run(mut self) {
-        let body = captured(&mut self.body).await;
-        if let Some(body) = &body {
+        let state = self.state.clone();
+        let body = state.unless_cut(captured(&mut self.body)).await;
+        if let Some(Some(body)) = &body {
             self.request.body = body.to_body();
         }
         let unsent = match (&self.permit, &body) {
@@ -53,8 +56,9 @@ impl Pairing {
                 let limit = self.state.mirrors.limit();
                 Some(Leg::unsent(Outcome::Shed, format!("{limit} mirrored requests are under way")))
             }
-            (_, None) => Some(Leg::unsent(Outcome::ClientGone, "the request went away")),
-            (Some(_), Some(body)) => match (&body.end, body.over) {
+            (_, None) => Some(Leg::unsent(Outcome::Shutdown, STOPPING)),
+            (_, Some(None)) => Some(Leg::unsent(Outcome::ClientGone, "the request went away")),
+            (Some(_), Some(Some(body))) => match (&body.end, body.over) {
                 (End::Broken(reason), _) => Some(Leg::unsent(Outcome::ClientGone, reason.as_str())),
                 (End::Abandoned, _) => {
                     Some(Leg::unsent(Outcome::ClientGone, "the upload did not end in time"))
@@ -76,7 +80,7 @@ impl Pairing {
         if let Some(leg) = unsent.as_ref().filter(|leg| leg.outcome == Outcome::Shed) {
             self.state.shedding.shed(leg);
         }
-        let copy = body.filter(|_| unsent.is_none()).map(Chunks::new);
+        let copy = body.flatten().filter(|_| unsent.is_none()).map(Chunks::new);
         let (ended, primary) = watch::channel(None);
         let request = Arc::new(self.request);
         for shadow in 0..self.state.shadows.len() {
@@ -91,27 +95,35 @@ impl Pairing {
             self.state.tasks.spawn(one.run(sending, unsent.clone()));
         }
         drop((primary, request, copy));
-        ended.send_replace(Some(Arc::new(primary_leg(self.primary).await)));
-        // The permit and the captured bodies are held until every shadow has ended.
+        let (primary, answer) = primary_leg(&state, self.primary).await;
+        ended.send_replace(Some(Arc::new(primary)));
+        // The permit and the captured bodies, of the request and of the answer, count until every shadow has ended.
         ended.closed().await;
-        drop(self.permit);
+        drop((self.permit, answer));
     }
 }
 
-async fn primary_leg(primary: oneshot::Receiver<Primary>) -> Leg {
-    match primary.await {
-        Ok(Primary::Ended(leg)) => leg,
-        Ok(Primary::Streaming(mut leg, at, mut body)) => {
-            if let Some(body) = captured(&mut body).await {
-                leg.latency_us = Some(micros(body.ended.saturating_duration_since(at)));
-                leg.inflight_peak = body.inflight_peak;
-                leg.body = body.to_body();
-                (leg.outcome, leg.reason) = ending(&body.end);
-            }
-            leg
-        }
-        Err(_) => Leg::unsent(Outcome::ClientGone, "the client went away before the primary answered"),
+/// The primary leg once it has ended in any way, and what keeps its bytes counted.
+async fn primary_leg(state: &State, primary: oneshot::Receiver<Primary>) -> (Leg, Option<Arc<Capture>>) {
+    let gone = "the client went away before the primary answered";
+    let (mut leg, at, mut body) = match state.unless_cut(primary).await {
+        Some(Ok(Primary::Streaming(leg, at, body))) => (leg, at, body),
+        Some(Ok(Primary::Ended(leg))) => return (leg, None),
+        Some(Err(_)) => return (Leg::unsent(Outcome::ClientGone, gone), None),
+        None => return (Leg::unsent(Outcome::Shutdown, STOPPING), None),
+    };
+    let Some(answer) = state.unless_cut(captured(&mut body)).await else {
+        leg.latency_us = Some(micros(at.elapsed()));
+        (leg.outcome, leg.reason) = (Outcome::Shutdown, STOPPING.into());
+        return (leg, None);
+    };
+    if let Some(answer) = &answer {
+        leg.latency_us = Some(micros(answer.ended.saturating_duration_since(at)));
+        leg.inflight_peak = answer.inflight_peak;
+        leg.body = answer.to_body();
+        (leg.outcome, leg.reason) = ending(&answer.end);
     }
+    (leg, answer)
 }
 
 fn ending(end: &End) -> (Outcome, String) {
@@ -135,31 +147,43 @@ struct One {
 
 impl One {
     async fn run(mut self, sending: Option<(Arc<Head>, Chunks)>, unsent: Option<Leg>) {
-        let shadow = match (sending, unsent) {
+        // The bytes of the shadow's answer count until the exchange is published.
+        let (shadow, answer) = match (sending, unsent) {
             (Some((head, copy)), None) => self.send(&head, copy).await,
-            (_, Some(leg)) => leg,
-            (None, None) => Leg::unsent(Outcome::ClientGone, "there was no whole request to send"),
+            (_, Some(leg)) => (leg, None),
+            (None, None) => (Leg::unsent(Outcome::ClientGone, "there was no whole request to send"), None),
         };
         let primary = self.primary.wait_for(Option::is_some).await.ok().and_then(|leg| leg.clone());
-        let primary = primary
-            .map_or_else(|| Leg::unsent(Outcome::Shutdown, "the proxy was stopping"), Arc::unwrap_or_clone);
+        let primary = primary.map_or_else(|| Leg::unsent(Outcome::Shutdown, STOPPING), Arc::unwrap_or_clone);
         self.publish(primary, shadow);
+        drop(answer);
     }
 
-    async fn send(&self, head: &Head, copy: Chunks) -> Leg {
+    async fn send(&self, head: &Head, copy: Chunks) -> (Leg, Option<Arc<Capture>>) {
         let upstream = &self.state.shadows[self.shadow];
         let mut head = head.clone();
-        head.headers.remove(CONTENT_LENGTH);
         head.headers.insert(MARK, HeaderValue::from_static("1"));
         let dispatch = upstream.dispatch();
         let mut leg = upstream.leg(&dispatch, self.received);
         let deadline = upstream.target.timeout;
         let answer = tokio::time::timeout(deadline, self.answer(&mut leg, &head, copy, &dispatch));
-        (leg.outcome, leg.reason) = tokio::select! {
-            outcome = answer => outcome.unwrap_or_else(|_| {
-                (Outcome::TimedOut, format!("no whole answer within {} ms", deadline.as_millis()))
-            }),
-            () = self.state.cut.cancelled() => (Outcome::Shutdown, "the proxy was stopping".into()),
+        let answered = match self.state.unless_cut(answer).await {
+            None => Err((Outcome::Shutdown, STOPPING.into())),
+            Some(Ok(answered)) => answered,
+            Some(Err(_)) => {
+                Err((Outcome::TimedOut, format!("no whole answer within {} ms", deadline.as_millis())))
+            }
+        };
+        let answer = match answered {
+            Ok(answer) => {
+                leg.body = answer.to_body();
+                (leg.outcome, leg.reason) = ending(&answer.end);
+                Some(answer)
+            }
+            Err(failed) => {
+                (leg.outcome, leg.reason) = failed;
+                None
+            }
         };
         leg.latency_us = Some(micros(dispatch.at.elapsed()));
         leg.inflight_peak = Some(dispatch.under_way.peak());
@@ -167,7 +191,7 @@ impl One {
         if leg.outcome.ending() == Ending::Failed {
             upstream.failed(&dispatch, &leg);
         }
-        leg
+        (leg, answer)
     }
 
     async fn answer(
@@ -176,14 +200,14 @@ impl One {
         head: &Head,
         copy: Chunks,
         dispatch: &Dispatch,
-    ) -> (Outcome, String) {
+    ) -> Result<Arc<Capture>, (Outcome, String)> {
         let upstream = &self.state.shadows[self.shadow];
         let again = Some(copy.captured());
         let (response, attempts) = match upstream.send(dispatch, head, Either::Right(copy), again).await {
             Ok(answered) => answered,
             Err(failure) => {
                 leg.attempts = failure.attempts;
-                return (failure.outcome, failure.reason);
+                return Err((failure.outcome, failure.reason));
             }
         };
         leg.attempts = attempts;
@@ -195,13 +219,7 @@ impl One {
             Tee::new(response.into_body(), self.state.config.limits.body, held, grace);
         while let Some(Ok(_)) = body.frame().await {}
         drop(body);
-        match captured(&mut capture).await {
-            Some(capture) => {
-                leg.body = capture.to_body();
-                ending(&capture.end)
-            }
-            None => (Outcome::Incomplete, "the answer went away".into()),
-        }
+        captured(&mut capture).await.ok_or_else(|| (Outcome::Incomplete, "the answer went away".into()))
     }
 
     fn publish(&self, primary: Leg, shadow: Leg) {

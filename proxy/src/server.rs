@@ -68,7 +68,7 @@ pub async fn run(
     if tokio::time::timeout_at(deadline, state.tasks.wait()).await.is_err() {
         tracing::warn!(under_way = state.tasks.len(), "copies were cut at the drain deadline");
         state.cut.cancel();
-        // A cut copy still waits for its primary leg, whose own deadline may be far: give up on those too.
+        // What is cut ends at once; its record is still to be made and published.
         let _ = tokio::time::timeout(Duration::from_secs(2), state.tasks.wait()).await;
     }
     ledgers.abort();

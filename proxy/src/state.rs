@@ -1,5 +1,6 @@
 //! What all requests share.
 
+use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -63,6 +64,15 @@ impl State {
             shedding: Notice::new(),
             started_us: crate::now_us(),
             config,
+        }
+    }
+
+    /// What the future gives, or `None` when the proxy cuts what is under way before that.
+    pub(crate) async fn unless_cut<T>(&self, future: impl Future<Output = T>) -> Option<T> {
+        tokio::select! {
+            biased;
+            value = future => Some(value),
+            () = self.cut.cancelled() => None,
         }
     }
 

@@ -268,6 +268,11 @@ impl Chunks {
         Self { left: capture.length, capture, next: 0 }
     }
 
+    /// Length in bytes of what is left.
+    pub(crate) fn length(&self) -> u64 {
+        self.left
+    }
+
     /// The capture, for one more time.
     pub(crate) fn captured(&self) -> Captured {
         watch::channel(Some(self.capture.clone())).1

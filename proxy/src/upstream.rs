@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use exchange::{Leg, Outcome};
-use http::header::HOST;
+use http::header::{CONTENT_LENGTH, HOST, TRANSFER_ENCODING};
 use http::uri::{PathAndQuery, Scheme};
-use http::{HeaderMap, Method, Request, Response, Uri};
+use http::{HeaderMap, HeaderValue, Method, Request, Response, Uri};
 use http_body_util::Either;
 use hyper::body::Incoming;
 use hyper_util::client::legacy::connect::{HttpConnector, HttpInfo};
@@ -24,7 +24,7 @@ use crate::tee::{Captured, Chunks, Tee, captured};
 pub(crate) type UpstreamBody = Either<Tee<Incoming>, Chunks>;
 
 /// How long to wait for the rest of an upload before it can be sent again.
-const REPLAY_WAIT: Duration = Duration::from_secs(5);
+pub(crate) const REPLAY_WAIT: Duration = Duration::from_secs(5);
 
 /// A target with its pool and the load of its nodes.
 #[derive(Debug)]
@@ -43,6 +43,8 @@ pub(crate) struct Head {
     pub(crate) path: PathAndQuery,
     /// Without the headers of the client's own connection.
     pub(crate) headers: HeaderMap,
+    /// Whether the body came in chunks, without a length told before.
+    pub(crate) chunked: bool,
 }
 
 /// One request on its way to one node.
@@ -144,6 +146,12 @@ impl Upstream {
     }
 
     fn request(&self, node: &Node, head: &Head, body: UpstreamBody) -> Request<UpstreamBody> {
+        // Said here for every method: left to itself the client library takes a GET or HEAD to have no body.
+        let framing = match &body {
+            _ if !head.chunked => None,
+            Either::Left(_) => Some((TRANSFER_ENCODING, HeaderValue::from_static("chunked"))),
+            Either::Right(copy) => Some((CONTENT_LENGTH, copy.length().into())),
+        };
         let mut request = Request::new(body);
         let mut uri = http::uri::Parts::default();
         uri.scheme = Some(Scheme::HTTP);
@@ -153,6 +161,7 @@ impl Upstream {
         *request.uri_mut() = Uri::from_parts(uri).unwrap_or_default();
         *request.method_mut() = head.method.clone();
         *request.headers_mut() = head.headers.clone();
+        request.headers_mut().extend(framing);
         if self.target.host == HostPolicy::Node || !head.headers.contains_key(HOST) {
             request.headers_mut().insert(HOST, node.host.clone());
         }
@@ -177,7 +186,20 @@ pub(crate) fn micros(duration: Duration) -> i64 {
 }
 
 fn broke_without_answer(error: &ClientError) -> bool {
-    !error.is_connect() && outcome_of(error) == Outcome::Reset
+    // What cannot be parsed is an answer, and would be one again.
+    !error.is_connect() && outcome_of(error) == Outcome::Reset && !caused_by(error, hyper::Error::is_parse)
+}
+
+/// Whether an error of the HTTP library for which `is` holds is among the causes.
+fn caused_by(error: &ClientError, is: impl Fn(&hyper::Error) -> bool) -> bool {
+    let mut source = std::error::Error::source(error);
+    while let Some(cause) = source {
+        if cause.downcast_ref::<hyper::Error>().is_some_and(&is) {
+            return true;
+        }
+        source = cause.source();
+    }
+    false
 }
 
 fn failure(error: &ClientError, node: &Node, attempts: u32) -> Failure {
@@ -197,13 +219,6 @@ fn outcome_of(error: &ClientError) -> Outcome {
     if error.is_connect() {
         return Outcome::Refused;
     }
-    let mut source = std::error::Error::source(error);
-    while let Some(cause) = source {
-        // An error of the request body is the client's: it did not finish its upload.
-        if cause.downcast_ref::<hyper::Error>().is_some_and(hyper::Error::is_user) {
-            return Outcome::ClientGone;
-        }
-        source = cause.source();
-    }
-    Outcome::Reset
+    // An error of the request body is the client's: it did not finish its upload.
+    if caused_by(error, hyper::Error::is_user) { Outcome::ClientGone } else { Outcome::Reset }
 }

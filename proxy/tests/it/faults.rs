@@ -144,3 +144,35 @@ async fn a_stop_cuts_what_does_not_end_and_records_it() {
     assert_eq!(kept.exchanges()[0].shadow.outcome, Outcome::Shutdown);
     assert_eq!(ledger.total(|item| item == Item::Outcome(Outcome::Shutdown)), 1);
 }
+
+#[tokio::test]
+async fn a_refused_request_that_is_not_mirrored_goes_to_the_next_node_too() {
+    let mut config = config(nobody().await, echo("b").await);
+    config.primary.nodes.push(echo("a").await.to_string().parse().unwrap());
+    config.sampling.fraction = "0%".parse().unwrap();
+    let proxy = Proxy::with(config, Kept::default()).await;
+    for _ in 0..4 {
+        let answer = proxy.post("/", "hello").await;
+        assert_eq!((answer.status, &answer.body[..]), (200, &b"hello"[..]));
+    }
+}
+
+#[tokio::test]
+async fn an_answer_that_is_no_http_is_not_asked_for_twice() {
+    let asked = std::sync::Arc::new(std::sync::atomic::AtomicUsize::new(0));
+    let count = asked.clone();
+    let primary = raw(move |mut stream, _| {
+        let count = count.clone();
+        async move {
+            read_message(&mut stream).await;
+            count.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+            stream.write_all(b"nonsense\r\n\r\n").await.unwrap();
+        }
+    })
+    .await;
+    let proxy = Proxy::start(primary, echo("b").await).await;
+    assert_eq!(proxy.post("/", "x").await.status, 502);
+    let exchange = proxy.exchanges(1).await.remove(0);
+    assert_eq!((exchange.primary.outcome, exchange.primary.attempts), (Outcome::Reset, 1));
+    assert_eq!(asked.load(std::sync::atomic::Ordering::SeqCst), 1);
+}

@@ -4,5 +4,6 @@
 mod admin;
 mod bounds;
 mod faults;
+mod release;
 mod support;
 mod transparency;

@@ -218,3 +218,60 @@ async fn connect_is_refused_and_reaches_nobody() {
     assert!(answer.starts_with(b"HTTP/1.1 501"), "{}", String::from_utf8_lossy(&answer));
     assert_eq!(proxy.stop().await.0.total(|item| item == exchange::Item::Mirrored), 0);
 }
+
+#[tokio::test]
+async fn a_chunked_body_reaches_the_primary_whatever_the_method() {
+    let proxy = Proxy::start(echo("a").await, echo("b").await).await;
+    for method in ["GET", "POST", "DELETE"] {
+        let head = format!("{method} /search HTTP/1.1\r\nhost: t\r\ntransfer-encoding: chunked\r\n\r\n");
+        let mut stream = write(proxy.address, format!("{head}5\r\nhello\r\n0\r\n\r\n").as_bytes()).await;
+        let answer = read_message(&mut stream).await;
+        assert!(answer.ends_with(b"hello"), "{method}: {}", String::from_utf8_lossy(&answer));
+    }
+}
+
+#[tokio::test]
+async fn a_copy_of_an_empty_post_says_its_length() {
+    let seen = |name: &'static str| {
+        serve(move |request| async move {
+            let length = request.headers().get("content-length").cloned();
+            Response::new(full(format!("{name} {length:?}")))
+        })
+    };
+    let proxy = Proxy::start(seen("a").await, seen("a").await).await;
+    let mut stream = write(proxy.address, b"POST / HTTP/1.1\r\nhost: t\r\ncontent-length: 0\r\n\r\n").await;
+    read_message(&mut stream).await;
+    let exchange = &proxy.exchanges(1).await[0];
+    assert_eq!(exchange.shadow.body.bytes, exchange.primary.body.bytes);
+}
+
+#[tokio::test]
+async fn an_answer_before_the_end_of_the_upload_reaches_the_client() {
+    let primary = crate::support::raw(|mut stream, _| async move {
+        let mut head = [0; 64];
+        assert!(stream.read(&mut head).await.unwrap() > 0);
+        let answer = b"HTTP/1.1 413 Payload Too Large\r\ncontent-length: 2\r\nconnection: close\r\n\r\nno";
+        tokio::io::AsyncWriteExt::write_all(&mut stream, answer).await.unwrap();
+        // Lingers as common servers do, so that the answer is not lost to a reset.
+        tokio::io::AsyncWriteExt::shutdown(&mut stream).await.unwrap();
+        tokio::io::copy(&mut stream, &mut tokio::io::sink()).await.unwrap();
+    })
+    .await;
+    let proxy = Proxy::start(primary, echo("b").await).await;
+    let request = b"POST / HTTP/1.1\r\nhost: t\r\ncontent-length: 5000000\r\n\r\n";
+    let mut stream = write(proxy.address, request).await;
+    let answer = read_message(&mut stream).await;
+    assert!(answer.starts_with(b"HTTP/1.1 413"), "{}", String::from_utf8_lossy(&answer));
+    drop(stream);
+    let exchange = &proxy.exchanges(1).await[0];
+    assert_eq!((exchange.primary.status, exchange.shadow.outcome), (Some(413), Outcome::ClientGone));
+}
+
+#[tokio::test]
+async fn options_of_the_server_as_a_whole_go_on_as_they_came() {
+    let seen = serve(|request| async move { Response::new(full(request.uri().to_string())) }).await;
+    let proxy = Proxy::start(seen, nobody().await).await;
+    let mut stream = write(proxy.address, b"OPTIONS * HTTP/1.1\r\nhost: t\r\n\r\n").await;
+    let answer = read_message(&mut stream).await;
+    assert!(answer.ends_with(b"*"), "{}", String::from_utf8_lossy(&answer));
+}

@@ -29,6 +29,12 @@ pub(crate) const MAX_ELEMENTS: usize = 1 << 24;
 /// Most outputs of one answer.
 pub(crate) const MAX_OUTPUTS: usize = 1024;
 
+/// Most bytes of the name of an output: a name is copied for each column that it begins.
+pub(crate) const MAX_NAME: usize = 4096;
+
+/// Most dimensions of a shape.
+pub(crate) const MAX_DIMENSIONS: usize = 64;
+
 /// The parts of an answer that decoding looks at.
 #[derive(Debug, Clone, Copy)]
 pub struct Answer<'a> {

@@ -11,6 +11,9 @@ use super::parts::header_values;
 /// Most bytes of a decompressed body.
 pub(super) const MAX_BODY: usize = 64 << 20;
 
+/// Most content encodings of one body: each may undo to [`MAX_BODY`] bytes.
+const MAX_CODINGS: usize = 4;
+
 /// The body without its content encodings, which are undone in the reverse of the order they are listed in.
 pub(super) fn decoded<'b>(
     headers: &[(String, String)],
@@ -18,7 +21,11 @@ pub(super) fn decoded<'b>(
 ) -> Result<Cow<'b, [u8]>, Undecodable> {
     let mut body = Cow::Borrowed(body);
     let codings = header_values(headers, "content-encoding").flat_map(|value| value.split(','));
-    let codings: Vec<String> = codings.map(|coding| coding.trim().to_ascii_lowercase()).collect();
+    let codings: Vec<String> =
+        codings.map(|coding| coding.trim().to_ascii_lowercase()).take(MAX_CODINGS + 1).collect();
+    if codings.len() > MAX_CODINGS {
+        return Err(Undecodable::TooMany { what: "content codings", limit: MAX_CODINGS });
+    }
     for coding in codings.iter().rev() {
         body = match coding.as_str() {
             "" | "identity" => continue,

@@ -1,5 +1,7 @@
 //! Why an answer, or one output of it, cannot be decoded. The texts are stored in columns, so they are short and bounded.
 
+use super::MAX_NAME;
+
 /// Why an answer has no outputs; [`Display`](std::fmt::Display) gives the reason stored in the columns.
 #[derive(Debug, thiserror::Error, Clone, PartialEq, Eq)]
 pub enum Undecodable {
@@ -21,10 +23,10 @@ pub enum Undecodable {
     /// A decompressed body past the bound.
     #[error("decompressed body is larger than {0} bytes")]
     TooLarge(usize),
-    /// More elements or outputs than the bound.
+    /// More of something than the bound.
     #[error("more than {limit} {what}")]
     TooMany {
-        /// `elements` or `outputs`.
+        /// `elements`, `outputs`, `content codings` …
         what: &'static str,
         /// The bound.
         limit: usize,
@@ -70,6 +72,14 @@ pub enum Undecodable {
     },
 }
 
+/// Refuses the name of an output past the bound.
+pub(super) fn check_name(length: usize) -> Result<(), Undecodable> {
+    if length > MAX_NAME {
+        return Err(Undecodable::TooMany { what: "bytes in the name of an output", limit: MAX_NAME });
+    }
+    Ok(())
+}
+
 /// What is wrong with one output.
 #[derive(Debug, thiserror::Error, Clone, PartialEq, Eq)]
 pub enum Fault {
@@ -89,6 +99,9 @@ pub enum Fault {
         /// Elements in the data.
         found: u64,
     },
+    /// More dimensions than the bound.
+    #[error("more than {0} dimensions")]
+    Dimensions(usize),
     /// An element that is not of the type.
     #[error("element {index} is no {dtype}")]
     Element {

@@ -1,4 +1,4 @@
-//! Model names in request paths.
+//! Names of models, in request paths and in answers.
 
 /// The model in `…/v2/models/M…`, `…/v1/models/M…` (`M` ends at `/`, or at the `:` before a verb).
 pub(super) fn model(path: &str) -> Option<String> {
@@ -10,6 +10,11 @@ pub(super) fn model(path: &str) -> Option<String> {
 /// Whether the path asks for a V2 inference: `…/v2/models/M[/versions/V]/infer`.
 pub(super) fn is_v2_infer(path: &str) -> bool {
     path.contains("/v2/models/") && path.trim_end_matches('/').ends_with("/infer")
+}
+
+/// The name or version of a model that an answer gives: its first 256 characters.
+pub(super) fn given(text: &str) -> String {
+    text.chars().take(256).collect()
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use jiter::JsonValue;
 
-use super::fault::{Fault, Undecodable};
+use super::fault::{Fault, Undecodable, check_name};
 use super::json::{Node, View};
 use super::parts::Parts;
 use super::{Decoded, MAX_OUTPUTS, Protocol, names, tensor};
@@ -26,7 +26,7 @@ pub(super) fn read(parts: &Parts<'_>) -> Option<Result<Decoded, Undecodable>> {
     let (name, value) = predictions.or(outputs).filter(|(_, value)| **value != JsonValue::Null)?;
     let model = names::model(parts.path);
     let model_version = match parts.field("modelVersionId") {
-        Some(JsonValue::Str(version)) => Some(version.to_string()),
+        Some(JsonValue::Str(version)) => Some(names::given(version)),
         _ => None,
     };
     Some(columns(name, value).map(|outputs| Decoded {
@@ -69,9 +69,11 @@ fn gather<'v, 'j>(
 ) -> Result<(), Undecodable> {
     match object(cell) {
         Some(fields) => {
+            check_name(key.len())?;
             fields.iter().try_for_each(|(inner, cell)| gather(columns, &format!("{key}.{inner}"), cell))
         }
         None => {
+            check_name(key.len())?;
             columns.entry(key.to_owned()).or_default().push(cell);
             if columns.len() > MAX_OUTPUTS {
                 return Err(Undecodable::TooMany { what: "outputs", limit: MAX_OUTPUTS });

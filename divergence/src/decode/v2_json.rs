@@ -2,10 +2,10 @@
 
 use jiter::JsonValue;
 
-use super::fault::{Fault, Undecodable, shortened};
+use super::fault::{Fault, Undecodable, check_name, shortened};
 use super::parts::Parts;
 use super::tensor::{self, Builder};
-use super::{Decoded, MAX_OUTPUTS, Protocol, json, names};
+use super::{Decoded, MAX_DIMENSIONS, MAX_OUTPUTS, Protocol, json, names};
 use crate::{DType, Output};
 
 /// Takes answers to V2 inference paths, and others whose body looks like one.
@@ -33,7 +33,9 @@ pub(super) fn outputs<'p, 'j>(parts: &'p Parts<'j>) -> Option<Result<&'p [JsonVa
         (Some(outputs), _) if outputs.len() > MAX_OUTPUTS => {
             Err(Undecodable::TooMany { what: "outputs", limit: MAX_OUTPUTS })
         }
-        (Some(outputs), _) => Ok(outputs),
+        (Some(outputs), _) => {
+            outputs.iter().try_for_each(|output| check_name(name(output).len())).map(|()| outputs)
+        }
         (None, Err(reason)) => Err(reason),
         (None, Ok(_)) if parts.field("error").is_some() => Err(Undecodable::ErrorBody),
         (None, Ok(_)) => Err(Undecodable::NoOutputs),
@@ -43,7 +45,7 @@ pub(super) fn outputs<'p, 'j>(parts: &'p Parts<'j>) -> Option<Result<&'p [JsonVa
 /// The answer around its outputs.
 pub(super) fn decoded(parts: &Parts<'_>, protocol: Protocol, outputs: Vec<Output>) -> Decoded {
     let text = |name| match parts.field(name) {
-        Some(JsonValue::Str(text)) if !text.is_empty() => Some(text.to_string()),
+        Some(JsonValue::Str(text)) if !text.is_empty() => Some(names::given(text)),
         _ => None,
     };
     let model = text("model_name").or_else(|| names::model(parts.path));
@@ -63,6 +65,9 @@ pub(super) fn declared(output: &JsonValue<'_>) -> Result<Builder, Fault> {
     let Some(JsonValue::Array(dimensions)) = json::field(output, "shape") else {
         return Err(Fault::Field("shape"));
     };
+    if dimensions.len() > MAX_DIMENSIONS {
+        return Err(Fault::Dimensions(MAX_DIMENSIONS));
+    }
     let dimension = |value: &JsonValue<'_>| match value {
         JsonValue::Int(dimension) => u64::try_from(*dimension).map_err(|_| Fault::Field("shape")),
         _ => Err(Fault::Field("shape")),

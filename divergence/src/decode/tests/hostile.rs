@@ -130,3 +130,33 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn names_and_dimensions_are_bounded() {
+    // A name of some megabytes before each of a thousand fields would be copied a thousand times.
+    let long = "k".repeat(MAX_NAME + 1);
+    let fields: Vec<String> = (0..4).map(|key| format!(r#""f{key}":1"#)).collect();
+    for body in [
+        format!(r#"{{"predictions":{{"{long}":{{{}}}}}}}"#, fields.join(",")),
+        format!(r#"{{"predictions":[{{"{long}":1}}]}}"#),
+        format!(r#"{{"outputs":[{{"name":"{long}","datatype":"FP32","shape":[1],"data":[1]}}]}}"#),
+    ] {
+        let found = reason(plain("/x", &body));
+        assert_eq!(found, "more than 4096 bytes in the name of an output");
+    }
+    let shape = vec!["1"; MAX_DIMENSIONS + 1].join(",");
+    let found = reason(v2(&format!(r#"{{"name":"T","datatype":"FP32","shape":[{shape}],"data":[1]}}"#)));
+    assert_eq!(found, "output `T`: more than 64 dimensions");
+    let named = format!(
+        r#"{{"model_name":"{long}","model_version":"{long}","outputs":[{{"name":"T","datatype":"FP32","shape":[1],"data":[1]}}]}}"#
+    );
+    let decoded = plain(INFER, &named).unwrap();
+    assert_eq!((decoded.model.unwrap().len(), decoded.model_version.unwrap().len()), (256, 256));
+}
+
+#[test]
+fn codings_over_codings_are_not_undone_without_end() {
+    let chain = ["gzip"; 5].join(", ");
+    let found = read(INFER, &[("content-encoding", chain.as_str())], b"x", &Rules::default());
+    assert_eq!(reason(found), "more than 4 content codings");
+}

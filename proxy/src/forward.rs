@@ -41,17 +41,20 @@ pub(crate) async fn forward(state: Arc<State>, request: Request<Incoming>, clien
         // A node that refuses lets go of a body that it never read: it is read on for the next one.
         _ => (REPLAY_CAP, REPLAY_WAIT),
     };
-    let record = route.map(|route| exchange::Request {
-        id: headers::request_id(&parts.headers),
-        trace_id: headers::trace_id(&parts.headers),
-        received_at_us: crate::now_us(),
-        method: parts.method.to_string(),
-        path: path.path().to_owned(),
-        query: path.query().map(|query| state.redaction.query(query)),
-        route: route.name.clone(),
-        client_connection: client,
-        headers: state.redaction.headers(&parts.headers),
-        body: exchange::Body::default(),
+    let record = route.map(|route| {
+        let recorded = state.redaction.headers(&parts.headers);
+        exchange::Request {
+            id: headers::request_id(&recorded),
+            trace_id: headers::trace_id(&recorded),
+            received_at_us: crate::now_us(),
+            method: parts.method.to_string(),
+            path: path.path().to_owned(),
+            query: path.query().map(|query| state.redaction.query(query)),
+            route: route.name.clone(),
+            client_connection: client,
+            headers: recorded,
+            body: exchange::Body::default(),
+        }
     });
     let chunked = parts.headers.contains_key(TRANSFER_ENCODING);
     let mut head = Head { method: parts.method, path, headers: parts.headers, chunked };

@@ -83,26 +83,48 @@ impl Redaction {
     /// A query string as it is recorded.
     pub(crate) fn query(&self, query: &str) -> String {
         let one = |pair: &str| match pair.split_once('=') {
-            Some((name, _)) if self.secret(name) => format!("{name}={REDACTED}"),
+            Some((name, _)) if self.secret(&decoded(name)) => format!("{name}={REDACTED}"),
             _ => pair.to_owned(),
         };
         query.split('&').map(one).collect::<Vec<_>>().join("&")
     }
 }
 
-/// The client's own id of a request.
-pub(crate) fn request_id(headers: &HeaderMap) -> Option<String> {
+/// The client's own id of a request, from headers as they are recorded.
+pub(crate) fn request_id(recorded: &Pairs) -> Option<String> {
     ["x-request-id", "x-correlation-id", "ce-id"]
         .into_iter()
-        .find_map(|name| headers.get(name))
-        .and_then(|value| value.to_str().ok())
+        .find_map(|name| value(recorded, name))
         .map(str::to_owned)
 }
 
-/// The trace id of a `traceparent` header (W3C Trace Context, section 3.2.2.3).
-pub(crate) fn trace_id(headers: &HeaderMap) -> Option<String> {
-    let id = headers.get("traceparent")?.to_str().ok()?.split('-').nth(1)?;
+/// The trace id of a `traceparent` header (W3C Trace Context, section 3.2.2.3), from headers as they are recorded.
+pub(crate) fn trace_id(recorded: &Pairs) -> Option<String> {
+    let id = value(recorded, "traceparent")?.split('-').nth(1)?;
     (id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit())).then(|| id.to_owned())
+}
+
+/// The value of a header that is no secret.
+fn value<'a>(recorded: &'a Pairs, name: &str) -> Option<&'a str> {
+    exchange::leg::header(recorded, name).filter(|value| *value != REDACTED)
+}
+
+/// A name of a query parameter with its `%XX` resolved: a secret keeps its name in any spelling.
+fn decoded(name: &str) -> String {
+    let mut bytes = Vec::with_capacity(name.len());
+    let mut rest = name.as_bytes();
+    while let [first, tail @ ..] = rest {
+        let hex = |byte: u8| char::from(byte).to_digit(16);
+        let escaped = match tail {
+            [high, low, ..] if *first == b'%' => hex(*high).zip(hex(*low)),
+            _ => None,
+        };
+        // Two hex digits are below 256.
+        let resolved = escaped.and_then(|(high, low)| u8::try_from(high * 16 + low).ok());
+        bytes.push(resolved.unwrap_or(*first));
+        rest = if resolved.is_some() { &tail[2..] } else { tail };
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 #[cfg(test)]
@@ -153,16 +175,32 @@ mod tests {
             redaction.query("a=1&api_key=k&X-Amz-Signature=s&b"),
             "a=1&api_key=[redacted]&X-Amz-Signature=[redacted]&b"
         );
+        assert_eq!(
+            redaction.query("api%5Fkey=k&%74oken=t&100%=1&%=2&%zz=3"),
+            "api%5Fkey=[redacted]&%74oken=[redacted]&100%=1&%=2&%zz=3"
+        );
+    }
+
+    #[test]
+    fn an_id_that_is_named_secret_is_recorded_nowhere() {
+        let redaction = Redaction::new(&["X-Request-Id".into(), "traceparent".into()]);
+        let headers = map(&[
+            ("x-request-id", "patient-7"),
+            ("traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"),
+        ]);
+        let recorded = redaction.headers(&headers);
+        assert_eq!((request_id(&recorded), trace_id(&recorded)), (None, None));
     }
 
     #[test]
     fn ids_are_those_of_the_client() {
-        let headers = map(&[
+        let recorded = |pairs| Redaction::new(&[]).headers(&map(pairs));
+        let headers = recorded(&[
             ("x-request-id", "r-1"),
             ("traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"),
         ]);
         assert_eq!(request_id(&headers).as_deref(), Some("r-1"));
         assert_eq!(trace_id(&headers).as_deref(), Some("0af7651916cd43dd8448eb211c80319c"));
-        assert_eq!(trace_id(&map(&[("traceparent", "00-xyz-1-01")])), None);
+        assert_eq!(trace_id(&recorded(&[("traceparent", "00-xyz-1-01")])), None);
     }
 }

@@ -54,7 +54,7 @@ impl KafkaSettings {
 #[error("kafka producer for {brokers}: {error}; check the [kafka.options] table")]
 pub struct KafkaError {
     brokers: String,
-    error: Error,
+    error: String,
 }
 
 /// A producer with a bounded queue; it may be made while Kafka is away.
@@ -146,10 +146,22 @@ impl Kafka {
         for (name, value) in &settings.options {
             config.set(name, value);
         }
-        let producer = config
-            .create_with_context(Context(counts.clone()))
-            .map_err(|error| KafkaError { brokers: settings.brokers.clone(), error })?;
+        let producer = config.create_with_context(Context(counts.clone())).map_err(|error| KafkaError {
+            brokers: settings.brokers.clone(),
+            error: without_value(&error),
+        })?;
         Ok(Self { producer, settings, counts })
+    }
+}
+
+/// What librdkafka says of a property, without the value: it may be a password under a misspelt name.
+fn without_value(error: &Error) -> String {
+    match error {
+        Error::ClientConfig(_, description, name, _) if description.contains(name.as_str()) => {
+            description.clone()
+        }
+        Error::ClientConfig(_, description, name, _) => format!("{description} ({name})"),
+        other => other.to_string(),
     }
 }
 
@@ -193,5 +205,19 @@ impl Publish for Kafka {
 
     fn describe(&self) -> String {
         format!("kafka {} topic {}", self.settings.brokers, self.settings.topic)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_property_that_is_none_is_named_and_its_value_is_not() {
+        let mut settings = KafkaSettings::new("k:9092", "t");
+        settings.options = vec![("sasl.pasword".into(), "hunter2".into())];
+        let error = Kafka::connect(settings).err().unwrap();
+        let text = format!("{error} {error:?}");
+        assert!(text.contains("sasl.pasword") && !text.contains("hunter2"), "{text}");
     }
 }

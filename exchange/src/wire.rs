@@ -50,7 +50,7 @@ pub enum DecodeError {
     },
 }
 
-/// Encodes an exchange in at most `limit` bytes.
+/// Encodes an exchange in at most `limit` bytes, or in what its head alone takes where that is more.
 ///
 /// When it would be larger, the bodies are cut, the largest first, and marked truncated; their
 /// lengths and digests stay. Headers and labels are bounded by the HTTP stack and are never cut.
@@ -100,7 +100,10 @@ fn exchange_size(exchange: &Exchange) -> usize {
         pairs(&leg.headers) + pairs(&leg.labels) + leg.body.bytes.len() + text + 4 * FRAMING
     };
     let request = &exchange.request;
-    let text = request.path.len() + request.query.as_ref().map_or(0, String::len) + request.route.len();
+    let text = request.method.len()
+        + request.path.len()
+        + request.query.as_ref().map_or(0, String::len)
+        + request.route.len();
     let names = exchange.run.len() + exchange.proxy.len() + exchange.shadow_target.len();
     let ids = request.id.as_ref().map_or(0, String::len) + request.trace_id.as_ref().map_or(0, String::len);
     let head = pairs(&request.headers) + text + names + ids + 4 * FRAMING;

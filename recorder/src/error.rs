@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
     /// The file system refused: disk full, no permission, not a folder.
-    #[error("cannot {doing} {path}: {source}; free space or grant access, then start again: nothing is lost")]
+    #[error(
+        "cannot {doing} {path}: {source}; free space or grant access, then start again: from Kafka nothing is lost"
+    )]
     Io {
         /// What was tried.
         doing: &'static str,
@@ -16,7 +18,9 @@ pub enum RecordError {
         source: std::io::Error,
     },
     /// A Parquet file could not be written.
-    #[error("cannot write {path}: {source}; free space or grant access, then start again: nothing is lost")]
+    #[error(
+        "cannot write {path}: {source}; free space or grant access, then start again: from Kafka nothing is lost"
+    )]
     Parquet {
         /// The temporary file.
         path: PathBuf,

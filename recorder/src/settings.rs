@@ -12,7 +12,7 @@ pub enum Bodies {
     All,
     /// Those of exchanges whose class is neither `WITHIN_TOL` nor `BIT_EQUAL`.
     Divergent,
-    /// None; lengths and digests stay.
+    /// None, nor the bytes of messages that cannot be read; lengths, digests and the decoded outputs stay.
     None,
 }
 

@@ -11,5 +11,10 @@ pub const DEAD_LETTERS: &[Column] = &[
     optional("at", Timestamp, "", "Kafka's time of the message"),
     column("reason", Text, "", "why it could not be read"),
     optional("key", Binary, "", "key of the message"),
-    optional("payload", Binary, "", "raw bytes of the message"),
+    optional(
+        "payload",
+        Binary,
+        "",
+        "raw bytes of the message, at most the first MiB; null when it had none or no bodies are kept",
+    ),
 ];

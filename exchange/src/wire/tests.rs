@@ -108,3 +108,11 @@ fn an_unknown_outcome_is_refused() {
     let bytes = Envelope { version: 1, payload: Some(Payload::Exchange(message)) }.encode_to_vec();
     assert_eq!(decode(bytes.into()), Err(DecodeError::Unknown { field: "outcome", value: "99".into() }));
 }
+
+#[test]
+fn a_long_method_is_counted_too() {
+    let mut exchange = exchange(vec![7; 40_000], vec![7; 9000], vec![7; 9000]);
+    exchange.request.method = "M".repeat(8000);
+    let encoded = encode_exchange(exchange, 30_000);
+    assert!(encoded.len() <= 30_000, "{}", encoded.len());
+}

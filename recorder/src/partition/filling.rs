@@ -12,7 +12,7 @@ use crate::progress::Counts;
 use crate::rows::{DeadLetter, Origin, judge, put_dead_letter, put_exchange, put_ledger};
 use crate::set::{FileName, SetRoot, Table};
 use crate::writer::TableWriter;
-use crate::{Fill, RecordError, Settings};
+use crate::{Bodies, Fill, RecordError, Settings};
 
 /// The open files of one range.
 pub(crate) struct Filling {
@@ -87,8 +87,9 @@ impl Filling {
                 writer.settle()
             }
             Err(reason) => {
+                let keep = self.settings.bodies != Bodies::None;
                 let (key, payload) = (message.key.as_deref(), message.payload.as_deref());
-                let letter = DeadLetter { at_us: message.at_us, reason: &reason, key, payload };
+                let letter = DeadLetter { at_us: message.at_us, reason: &reason, key, payload, keep };
                 let writer =
                     writer(&mut self.dead_letters, &self.set, &self.name, Table::DeadLetters, DEAD_LETTERS)?;
                 put_dead_letter(&mut writer.rows, origin(&self.name, message.offset), &letter);

@@ -196,3 +196,15 @@ fn a_disk_that_is_full_or_gone_is_an_error_that_names_the_path() {
     assert!(matches!(&error, RecordError::Io { path, .. } if *path == temp), "{error}");
     assert!(files(out.path()).is_empty());
 }
+
+#[test]
+fn bodies_reach_no_table_where_none_are_kept() {
+    let out = tempfile::tempdir().unwrap();
+    let settings = Settings { bodies: crate::Bodies::None, ..Settings::new(out.path()) };
+    let set = SetRoot::open(out.path()).unwrap();
+    let mut partition = Partition::open(&set, Arc::new(settings), "t", 0).unwrap();
+    partition.append(at(0, "no envelope, but a body".into()), Duration::ZERO).unwrap();
+    partition.close().unwrap();
+    let [dead] = &files(&out.path().join("dead_letters"))[..] else { panic!("one file") };
+    assert_eq!(batches(dead)[0].column_by_name("payload").unwrap().null_count(), 1);
+}

@@ -14,6 +14,8 @@ pub(crate) struct DeadLetter<'a> {
     pub(crate) reason: &'a str,
     pub(crate) key: Option<&'a [u8]>,
     pub(crate) payload: Option<&'a [u8]>,
+    /// Whether the payload, which may hold bodies, is kept.
+    pub(crate) keep: bool,
 }
 
 /// Appends the row of a dead letter.
@@ -21,7 +23,9 @@ pub(crate) fn put_dead_letter(rows: &mut Rows, origin: Origin<'_>, letter: &Dead
     let cap = |bytes: &'_ [u8]| bytes.len().min(PAYLOAD_CAP);
     let length = letter.payload.map_or(0, <[u8]>::len);
     let mut reason = letter.reason.to_owned();
-    if length > PAYLOAD_CAP {
+    if !letter.keep {
+        reason = format!("{reason} (payload of {length} bytes not kept: bodies are not)");
+    } else if length > PAYLOAD_CAP {
         reason = format!("{reason} (payload of {length} bytes, the first {PAYLOAD_CAP} kept)");
     }
     rows.put("topic", origin.topic);
@@ -30,5 +34,8 @@ pub(crate) fn put_dead_letter(rows: &mut Rows, origin: Origin<'_>, letter: &Dead
     rows.put("at", letter.at_us);
     rows.put("reason", reason.as_str());
     rows.put("key", letter.key.map(|key| Cell::Bytes(&key[..cap(key)])));
-    rows.put("payload", letter.payload.map(|payload| Cell::Bytes(&payload[..cap(payload)])));
+    rows.put(
+        "payload",
+        letter.payload.filter(|_| letter.keep).map(|payload| Cell::Bytes(&payload[..cap(payload)])),
+    );
 }

@@ -164,7 +164,8 @@ fn a_ledger_has_a_row_for_each_count_and_one_for_none() {
 fn a_large_dead_letter_keeps_its_first_part_and_says_so() {
     let mut rows = Rows::new(DEAD_LETTERS, &[]);
     let payload = vec![1; (1 << 20) + 5];
-    let letter = DeadLetter { at_us: None, reason: "not an envelope", key: None, payload: Some(&payload) };
+    let letter =
+        DeadLetter { at_us: None, reason: "not an envelope", key: None, payload: Some(&payload), keep: true };
     put_dead_letter(&mut rows, ORIGIN, &letter);
     let batch = rows.take().unwrap();
     assert_eq!(batch.column_by_name("payload").unwrap().as_binary::<i32>().value(0).len(), 1 << 20);
@@ -190,4 +191,16 @@ fn the_score_is_of_a_floating_output_where_there_is_one() {
     let row = batch(&labelled, &Settings::new("out"));
     let float = |name: &str| row.column_by_name(name).unwrap().as_primitive::<Float64Type>().value(0);
     assert_eq!((float("primary_score"), float("shadow_score")), (0.25, 3.0));
+}
+
+#[test]
+fn a_dead_letter_keeps_no_bytes_where_no_bodies_are_kept() {
+    let mut rows = Rows::new(DEAD_LETTERS, &[]);
+    let payload = b"from a newer release, with its bodies";
+    let letter =
+        DeadLetter { at_us: None, reason: "too new", key: Some(b"k"), payload: Some(payload), keep: false };
+    put_dead_letter(&mut rows, ORIGIN, &letter);
+    let row = rows.take().unwrap();
+    assert!(is_null(&row, "payload") && !is_null(&row, "key"));
+    assert_eq!(text(&row, "reason").unwrap(), "too new (payload of 37 bytes not kept: bodies are not)");
 }

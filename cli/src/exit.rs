@@ -20,15 +20,8 @@ impl Usage {
     }
 }
 
-/// Prints an error and gives its exit code. A closed pipe is success: the reader has had enough.
+/// Prints an error and gives its exit code.
 pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
-    let broken_pipe = error
-        .chain()
-        .filter_map(|cause| cause.downcast_ref::<std::io::Error>())
-        .any(|cause| cause.kind() == std::io::ErrorKind::BrokenPipe);
-    if broken_pipe {
-        return ExitCode::SUCCESS;
-    }
     crate::logging::say(&format!("error: {error:#}"));
     if error.downcast_ref::<Usage>().is_some() { USAGE.into() } else { TOOL.into() }
 }

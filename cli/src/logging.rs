@@ -1,6 +1,6 @@
 //! Logs and words for people, all on standard error: standard output is for results.
 
-use std::io::{IsTerminal, Write};
+use std::io::{ErrorKind, IsTerminal, Write};
 
 use clap::ValueEnum;
 use tracing_subscriber::filter::LevelFilter;
@@ -67,15 +67,46 @@ pub(crate) fn say(text: &str) {
     let _ = writeln!(std::io::stderr(), "{text}");
 }
 
-/// Writes a result to standard output.
+/// Writes a result to standard output. A closed pipe is no failure: the reader has had enough, and the exit code stays that
+/// of the result.
 ///
 /// # Errors
 /// When standard output cannot be written.
 pub(crate) fn print(text: &str) -> std::io::Result<()> {
-    let mut out = std::io::stdout().lock();
-    out.write_all(text.as_bytes())?;
-    if !text.ends_with('\n') {
-        out.write_all(b"\n")?;
+    print_to(&mut std::io::stdout().lock(), text)
+}
+
+fn print_to(out: &mut impl Write, text: &str) -> std::io::Result<()> {
+    let end = if text.ends_with('\n') { "" } else { "\n" };
+    let written = out
+        .write_all(text.as_bytes())
+        .and_then(|()| out.write_all(end.as_bytes()))
+        .and_then(|()| out.flush());
+    match written {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        other => other,
     }
-    out.flush()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Fails(ErrorKind);
+
+    impl Write for Fails {
+        fn write(&mut self, _: &[u8]) -> std::io::Result<usize> {
+            Err(self.0.into())
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_reader_that_has_had_enough_does_not_change_the_exit_code() {
+        print_to(&mut Fails(ErrorKind::BrokenPipe), "report").unwrap();
+        print_to(&mut Fails(ErrorKind::StorageFull), "report").unwrap_err();
+    }
 }

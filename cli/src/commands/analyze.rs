@@ -58,10 +58,56 @@ pub(crate) fn style(color: Color) -> report::TerminalStyle {
     report::TerminalStyle { color: color.on(&stdout), width: if stdout.is_terminal() { width } else { 100 } }
 }
 
-/// Writes a report, whole or not at all.
+/// Writes a report, whole or not at all where the path is a file, and into it where it is a device or a pipe.
 pub(crate) fn write(path: &Path, text: &str) -> anyhow::Result<()> {
-    let partial = path.with_extension("partial");
-    std::fs::write(&partial, text)
-        .and_then(|()| std::fs::rename(&partial, path))
-        .with_context(|| format!("{} cannot be written", path.display()))
+    written(path, text).with_context(|| format!("{} cannot be written", path.display()))
+}
+
+fn written(path: &Path, text: &str) -> std::io::Result<()> {
+    // A link stays one: what it leads to is replaced.
+    let file = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    if file.metadata().is_ok_and(|metadata| !metadata.is_file()) {
+        return std::fs::write(file, text);
+    }
+    let mut partial = file.clone().into_os_string();
+    partial.push(".partial");
+    let replaced = std::fs::write(&partial, text).and_then(|()| std::fs::rename(&partial, file));
+    if replaced.is_err() {
+        // The first error says more than one about the part that is left.
+        let _ = std::fs::remove_file(&partial);
+    }
+    replaced
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_and_pipes_stay_what_they_are() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = |name: &str| dir.path().join(name);
+        std::fs::write(path("file"), "old").unwrap();
+        std::os::unix::fs::symlink(path("file"), path("link")).unwrap();
+        write(&path("link"), "new").unwrap();
+        assert!(path("link").is_symlink());
+        assert_eq!(std::fs::read_to_string(path("file")).unwrap(), "new");
+
+        assert!(std::process::Command::new("mkfifo").arg(path("pipe")).status().unwrap().success());
+        let reading = std::thread::spawn({
+            let pipe = path("pipe");
+            move || std::fs::read_to_string(pipe)
+        });
+        write(&path("pipe"), "report").unwrap();
+        assert!(!path("pipe").is_file(), "the pipe was replaced by a file");
+        assert_eq!(reading.join().unwrap().unwrap(), "report");
+        assert_eq!(dir.path().read_dir().unwrap().count(), 3, "nothing else is left");
+    }
+
+    #[test]
+    fn what_cannot_be_written_is_named() {
+        let dir = tempfile::tempdir().unwrap();
+        let error = format!("{:#}", write(&dir.path().join("none/report.html"), "").unwrap_err());
+        assert!(error.contains("none/report.html cannot be written"), "{error}");
+    }
 }

@@ -155,6 +155,9 @@ pub enum ConfigError {
     /// A bound that lets nothing through.
     #[error("{0} is 0, which lets nothing through")]
     Zero(&'static str),
+    /// A deadline that has passed before anything is sent.
+    #[error("the {0} of {1} is 0, in which nothing is answered: give milliseconds")]
+    NoTime(&'static str, String),
     /// A message bound too small for the facts beside the bodies.
     #[error("max message size {0} is too small: at least 16384 bytes")]
     MessageTooSmall(usize),
@@ -176,6 +179,12 @@ impl Config {
             }
             if targets().take(index).any(|earlier| earlier.name == target.name) {
                 return Err(ConfigError::Twice(target.name.clone()));
+            }
+            for (timeout, what) in [(target.timeout, "timeout"), (target.connect_timeout, "connect timeout")]
+            {
+                if timeout.is_zero() {
+                    return Err(ConfigError::NoTime(what, target.name.clone()));
+                }
             }
             for (at, node) in target.nodes.iter().enumerate() {
                 if target.nodes[..at].iter().any(|earlier| earlier.name == node.name) {

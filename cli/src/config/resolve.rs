@@ -71,6 +71,9 @@ pub(crate) fn proxy(flags: &args::Proxy, file: &raw::Raw, hostname: &str) -> any
         drain: Duration::from_millis(file.proxy.drain_ms.unwrap_or(20_000)),
     };
     config.validate()?;
+    if matches!(to, Destination::Folder(_)) {
+        in_file_names(&config.name)?;
+    }
     Ok(Proxy { config, listen, admin, to, threads: file.proxy.threads })
 }
 
@@ -87,6 +90,11 @@ fn destination(flags: &args::Proxy, file: &raw::Raw, max_message: usize) -> anyh
         if let Some(timeout) = file.kafka.delivery_timeout_ms {
             settings.delivery_timeout = Duration::from_millis(timeout);
         }
+        if settings.queue_messages == 0 || settings.queue_kib == 0 {
+            bail!(
+                "queue_messages and queue_kib of [kafka]: at least 1, as nothing else bounds what waits for Kafka"
+            );
+        }
         settings.options = file.kafka.options.clone().into_iter().collect();
         return Ok(Destination::Kafka(settings));
     }
@@ -94,6 +102,17 @@ fn destination(flags: &args::Proxy, file: &raw::Raw, max_message: usize) -> anyh
         return Ok(Destination::Folder(out.clone()));
     }
     bail!("nowhere to record to: give --kafka BROKERS or --out DIR")
+}
+
+/// Without Kafka the name of the proxy is part of the names of files.
+fn in_file_names(name: &str) -> anyhow::Result<()> {
+    let legal = |letter: char| letter.is_ascii_alphanumeric() || ['.', '_', '-'].contains(&letter);
+    if !name.chars().all(legal) || !(1..=180).contains(&name.len()) {
+        bail!(
+            "proxy name `{name}` cannot be part of a file name: give --name with 1 to 180 of a-z A-Z 0-9 . _ -"
+        );
+    }
+    Ok(())
 }
 
 fn limits(raw: &raw::Limits) -> Limits {

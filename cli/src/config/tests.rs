@@ -76,6 +76,14 @@ fn what_is_missing_or_wrong_is_named_with_its_remedy() {
         (enough, "[compare]\ntolerence = 1", "unknown field `tolerence`"),
         (enough, "[[route]]\nname = 'r'\npath = 'v2'", "begins with /"),
         (enough, "[limits]\nmirror_inflight = 0", "lets nothing through"),
+        (enough, "[primary]\ntimeout_ms = 0", "timeout of primary is 0"),
+        (enough, "[primary]\nconnect_timeout_ms = 0", "connect timeout of primary is 0"),
+        (enough, "[proxy]\nname = 'team/a'", "give --name"),
+        (
+            "shadowdiff proxy --primary http://a:1 --candidate http://b:1 --kafka k:1",
+            "[kafka]\nqueue_messages = 0",
+            "at least 1",
+        ),
         ("shadowdiff proxy --primary https://a:1 --candidate http://b:1 --out set", "", "only http://"),
         (
             "shadowdiff proxy --primary http://a:1,http://a:1 --candidate http://b:1 --out set",

@@ -27,6 +27,14 @@ pub enum RecordError {
         /// The writer's answer.
         source: parquet::errors::ParquetError,
     },
+    /// Without Kafka: what the open file held is gone with it.
+    #[error("{source}; without Kafka, the {messages} messages of the file that was open are lost")]
+    Lost {
+        /// Messages of any kind.
+        messages: u64,
+        /// Why the file could not be put into the set.
+        source: Box<RecordError>,
+    },
     /// The folder holds something else.
     #[error("{path} is no recorded set: {reason}; name a new or an empty folder")]
     Foreign {

@@ -34,14 +34,16 @@ impl Local {
     /// Takes an encoded message; one that cannot be read becomes a dead letter.
     ///
     /// # Errors
-    /// When the file system refuses. The messages of the file that was open are lost then, and the next ones go into a
-    /// new file: the caller may go on once there is room again.
+    /// When the file system refuses. The messages of the file that was open are lost then, and counted in the error
+    /// ([`RecordError::Lost`]); the next ones go into a new file: the caller may go on once there is room again.
     pub fn append(&mut self, message: Bytes) -> Result<(), RecordError> {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let at_us = i64::try_from(since.as_micros()).ok();
         let message = Message { offset: self.next, at_us, key: None, payload: Some(message) };
         self.next += 1;
-        self.partition.append(message, self.begun.elapsed()).map(drop)
+        let before = self.partition.progress().messages() + 1;
+        let appended = self.partition.append(message, self.begun.elapsed());
+        appended.map(drop).map_err(|error| self.lost(before, error))
     }
 
     /// Closes the file when it is old; to be called about once a second.
@@ -49,7 +51,9 @@ impl Local {
     /// # Errors
     /// As [`append`](Self::append).
     pub fn tick(&mut self) -> Result<(), RecordError> {
-        self.partition.tick(self.begun.elapsed()).map(drop)
+        let before = self.partition.progress().messages();
+        let ticked = self.partition.tick(self.begun.elapsed());
+        ticked.map(drop).map_err(|error| self.lost(before, error))
     }
 
     /// Counts so far.
@@ -63,8 +67,15 @@ impl Local {
     /// # Errors
     /// As [`append`](Self::append).
     pub fn close(mut self) -> Result<Progress, RecordError> {
-        self.partition.close()?;
+        let before = self.partition.progress().messages();
+        self.partition.close().map_err(|error| self.lost(before, error))?;
         Ok(self.partition.progress())
+    }
+
+    /// The error with what it cost; `before` are the messages there were, the one at hand included.
+    fn lost(&self, before: u64, error: RecordError) -> RecordError {
+        let messages = before.saturating_sub(self.partition.progress().messages());
+        RecordError::Lost { messages, source: Box::new(error) }
     }
 }
 

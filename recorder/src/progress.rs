@@ -35,6 +35,11 @@ impl Counts {
 }
 
 impl Progress {
+    /// All messages.
+    pub(crate) fn messages(&self) -> u64 {
+        self.rows + self.ledgers + self.dead_letters
+    }
+
     /// Adds the counts of a range.
     pub(crate) fn add(&mut self, counts: Counts) {
         self.rows += counts.rows;

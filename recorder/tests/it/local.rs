@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use recorder::{Local, RecordError, Rotation, Settings};
 
-use crate::fixture::{files, message, mixed, numbers};
+use crate::fixture::{files, ledger, message, mixed, numbers};
 
 #[test]
 fn a_stopped_recording_goes_on_where_it_ended() {
@@ -67,4 +67,27 @@ fn names_that_are_no_topics_and_folders_of_others_are_refused() {
     std::fs::write(out.path().join("thesis.tex"), "x").unwrap();
     let error = Local::open(Settings::new(out.path()), "local-a").err().unwrap();
     assert!(error.to_string().contains("thesis.tex"), "{error}");
+}
+
+#[test]
+fn a_file_that_cannot_be_put_into_the_set_is_counted_as_lost_and_recording_goes_on() {
+    let out = tempfile::tempdir().unwrap();
+    let rotation = Rotation { rows: 3, ..Rotation::default() };
+    let mut local = Local::open(Settings { rotation, ..Settings::new(out.path()) }, "local-p").unwrap();
+    // In place of the folder of the table: no file can be moved into it.
+    let blocked = out.path().join("exchanges");
+    std::fs::write(&blocked, "").unwrap();
+    local.append(message(0)).unwrap();
+    local.append(ledger(1)).unwrap();
+    let error = local.append(message(2)).unwrap_err();
+    assert!(matches!(error, RecordError::Lost { messages: 3, .. }), "{error}");
+    let text = error.to_string();
+    assert!(text.contains("free space or grant access") && text.contains("3 messages"), "{text}");
+
+    std::fs::remove_file(&blocked).unwrap();
+    for sequence in 3..7 {
+        local.append(message(sequence)).unwrap();
+    }
+    assert_eq!(local.close().unwrap().rows, 4);
+    assert_eq!(numbers(out.path(), "exchanges", "offset"), [3, 4, 5, 6]);
 }

@@ -12,14 +12,16 @@ use crate::upstream::Failure;
 /// A body for the client: the primary's, or one of the proxy's own.
 pub(crate) type Reply = Either<Tee<Incoming>, Full<Bytes>>;
 
-/// The answer to a request that the primary did not answer: 504 after the deadline, else 502.
+/// The answer to a request that the primary did not answer: 504 after the deadline, 400 when the request itself broke off, else 502.
 pub(crate) fn no_answer(failure: &Failure, node: &str) -> Response<Reply> {
-    let status = match failure.outcome {
-        Outcome::TimedOut => StatusCode::GATEWAY_TIMEOUT,
-        _ => StatusCode::BAD_GATEWAY,
+    let primary = "the primary did not answer";
+    let (status, error) = match failure.outcome {
+        Outcome::TimedOut => (StatusCode::GATEWAY_TIMEOUT, primary),
+        Outcome::ClientGone => (StatusCode::BAD_REQUEST, "the body of the request broke off or is malformed"),
+        _ => (StatusCode::BAD_GATEWAY, primary),
     };
     let body = serde_json::json!({
-        "error": "the primary did not answer",
+        "error": error,
         "leg": "primary",
         "node": node,
         "outcome": failure.outcome.as_str(),

@@ -9,13 +9,16 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use http_body::{Body, Frame, SizeHint};
 use http_body_util::BodyExt;
 use tokio::sync::watch;
 
 use crate::budget::Portion;
 use crate::load::UnderWay;
+
+/// Chunks of fewer bytes are joined: kept one by one, they would cost more than the bytes that are counted.
+const SMALL: usize = 1024;
 
 /// How the captured stream ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -87,6 +90,8 @@ where
 #[derive(Debug)]
 struct Copy {
     chunks: Vec<Bytes>,
+    /// Small chunks that follow on `chunks`.
+    joined: BytesMut,
     length: u64,
     cap: usize,
     kept: usize,
@@ -111,11 +116,12 @@ impl Copy {
         match over {
             None => {
                 self.kept += data.len();
-                self.chunks.push(data.clone());
+                self.keep(data);
             }
             Some(_) => {
                 self.over = over;
                 self.chunks = Vec::new();
+                self.joined = BytesMut::new();
                 if let Some(held) = &mut self.held {
                     held.release();
                 }
@@ -123,7 +129,24 @@ impl Copy {
         }
     }
 
+    fn keep(&mut self, data: &Bytes) {
+        let first = self.chunks.is_empty() && self.joined.is_empty();
+        if data.len() < SMALL && !first {
+            self.joined.extend_from_slice(data);
+        } else {
+            self.end_joined();
+            self.chunks.push(data.clone());
+        }
+    }
+
+    fn end_joined(&mut self) {
+        if !self.joined.is_empty() {
+            self.chunks.push(std::mem::take(&mut self.joined).freeze());
+        }
+    }
+
     fn finish(&mut self, end: End, under_way: Option<&UnderWay>) {
+        self.end_joined();
         if let (Some(done), Some(held)) = (self.done.take(), self.held.take()) {
             let capture = Capture {
                 chunks: std::mem::take(&mut self.chunks),
@@ -160,6 +183,7 @@ where
         let (done, receiver) = watch::channel(None);
         let copy = Copy {
             chunks: Vec::new(),
+            joined: BytesMut::new(),
             length: 0,
             cap,
             kept: 0,
@@ -234,8 +258,16 @@ where
             self.finish(End::Abandoned);
             return;
         };
-        let empty =
-            Copy { chunks: Vec::new(), length: 0, cap: 0, kept: 0, over: None, held: None, done: None };
+        let empty = Copy {
+            chunks: Vec::new(),
+            joined: BytesMut::new(),
+            length: 0,
+            cap: 0,
+            kept: 0,
+            over: None,
+            held: None,
+            done: None,
+        };
         let rest = Self {
             inner: Some(inner),
             copy: std::mem::replace(&mut self.copy, empty),

@@ -89,3 +89,22 @@ async fn chunks_are_sent_again_with_their_exact_length() {
     assert_eq!(again.size_hint().exact(), Some(5));
     assert_eq!(&again.collect().await.unwrap().to_bytes()[..], b"hello");
 }
+
+#[tokio::test]
+async fn a_body_in_very_many_chunks_is_kept_in_few() {
+    let whole: Vec<u8> = (0..10_000_u32).map(|n| n as u8).collect();
+    let (mut sender, body) = Channel::<Bytes, std::io::Error>::new(4);
+    let sent = whole.clone();
+    tokio::spawn(async move {
+        for byte in sent {
+            sender.send_data(Bytes::from(vec![byte])).await.unwrap();
+        }
+    });
+    let budget = Budget::new(10_000);
+    let (tee, mut capture) = Tee::new(body, 10_000, budget.portion(), GRACE);
+    assert_eq!(&read(tee).await[..], whole);
+    let capture = captured(&mut capture).await.unwrap();
+    assert!(capture.chunks.len() <= 2, "{} chunks: each costs more than its byte", capture.chunks.len());
+    assert_eq!(capture.to_body(), exchange::Body::whole(whole.into()));
+    assert_eq!(budget.used(), 10_000);
+}

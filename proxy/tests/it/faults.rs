@@ -176,3 +176,17 @@ async fn an_answer_that_is_no_http_is_not_asked_for_twice() {
     assert_eq!((exchange.primary.outcome, exchange.primary.attempts), (Outcome::Reset, 1));
     assert_eq!(asked.load(std::sync::atomic::Ordering::SeqCst), 1);
 }
+
+#[tokio::test]
+async fn an_upload_that_is_no_http_is_the_clients_own_fault() {
+    let proxy = Proxy::start(echo("a").await, echo("b").await).await;
+    let broken = b"POST / HTTP/1.1\r\nhost: t\r\ntransfer-encoding: chunked\r\n\r\nZZ\r\n";
+    let mut stream = write(proxy.address, broken).await;
+    let answer = String::from_utf8(read_message(&mut stream).await).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 400") && answer.contains("the body of the request"), "{answer}");
+    let exchange = proxy.exchanges(1).await.remove(0);
+    assert_eq!(
+        (exchange.primary.outcome, exchange.shadow.outcome),
+        (Outcome::ClientGone, Outcome::ClientGone)
+    );
+}

@@ -12,6 +12,7 @@ pub mod newcombe;
 pub mod normal;
 pub mod onset;
 pub mod risk_ratio;
+pub mod stratified;
 pub mod trend;
 pub mod wilson;
 

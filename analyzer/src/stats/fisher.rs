@@ -8,18 +8,18 @@ use super::Share;
 const NEGLIGIBLE: f64 = 1e-18;
 
 /// The hypergeometric distribution of the events that fall to the first of two groups, all margins fixed.
-struct Margins {
-    events: u64,
-    first: u64,
-    second: u64,
+pub(super) struct Margins {
+    pub(super) events: u64,
+    pub(super) first: u64,
+    pub(super) second: u64,
 }
 
 impl Margins {
-    fn range(&self) -> (u64, u64) {
+    pub(super) fn range(&self) -> (u64, u64) {
         (self.events.saturating_sub(self.second), self.events.min(self.first))
     }
 
-    fn probability(&self, x: u64) -> f64 {
+    pub(super) fn probability(&self, x: u64) -> f64 {
         let choose = |n: u64, k: u64| ln_factorial(n) - ln_factorial(k) - ln_factorial(n - k);
         let all = choose(self.first + self.second, self.events);
         (choose(self.first, x) + choose(self.second, self.events - x) - all).exp()

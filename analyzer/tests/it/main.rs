@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "in a test a failed step is a failed test")]
 
+mod false_alarms;
 mod fixture;
 mod folders;
 mod reports;

@@ -60,7 +60,10 @@ pub(crate) struct Target {
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(untagged)]
+#[serde(
+    untagged,
+    expecting = "a node is \"http://HOST:PORT\" or { url = \"http://HOST:PORT\", name = \"…\", labels = { … } }"
+)]
 pub(crate) enum Node {
     Url(String),
     Table(NodeTable),

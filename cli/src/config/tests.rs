@@ -75,6 +75,7 @@ fn what_is_missing_or_wrong_is_named_with_its_remedy() {
         (enough, "[proxy]\nsample = '500%'", "500%"),
         (enough, "[compare]\ntolerence = 1", "unknown field `tolerence`"),
         (enough, "[[route]]\nname = 'r'\npath = 'v2'", "begins with /"),
+        (enough, "[primary]\nnodes = [{ ur = 'http://a:1' }]", "{ url = \"http://HOST:PORT\""),
         (enough, "[limits]\nmirror_inflight = 0", "lets nothing through"),
         (enough, "[primary]\ntimeout_ms = 0", "timeout of primary is 0"),
         (enough, "[primary]\nconnect_timeout_ms = 0", "connect timeout of primary is 0"),

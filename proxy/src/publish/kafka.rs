@@ -110,8 +110,9 @@ impl ProducerContext for Context {
                 }
                 counts.delivered.fetch_add(u64::from(kind == Kind::Exchange), Ordering::Relaxed);
             }
-            (Err((error, _)), kind) => {
-                let lost = counts.failed.fetch_add(u64::from(kind == Kind::Exchange), Ordering::Relaxed);
+            (Err((error, _)), Kind::Ledger) => tracing::warn!(%error, "kafka did not take a ledger record"),
+            (Err((error, _)), Kind::Exchange) => {
+                let lost = counts.failed.fetch_add(1, Ordering::Relaxed);
                 // One line for the first and then for each thousandth: a dead broker loses many.
                 if lost.is_multiple_of(1000) {
                     tracing::error!(%error, lost = lost + 1, "kafka did not take an exchange");

@@ -96,7 +96,8 @@ fn low(pair: &Pair<'_>, value: f64) -> f64 {
 }
 
 fn high(pair: &Pair<'_>, value: f64) -> f64 {
-    value + pair.tolerance.around(value)
+    // A masked element is below all others, with no tolerance to it.
+    if value == f64::NEG_INFINITY { value } else { value + pair.tolerance.around(value) }
 }
 
 /// Whether two elements that are well apart on the primary have changed places on the shadow. In O(n log n): going down the upper

@@ -118,18 +118,19 @@ fn measure(
     };
 
     // A primary that says nothing is nothing to judge by; one that is not finite in places is, in the others.
+    let silent = matches!(one_sided.primary, Some(Sign::AllZero | Sign::Empty));
     let (beyond, units) = match one_sided.primary {
-        Some(Sign::AllZero | Sign::Empty) => return,
         Some(Sign::Nan | Sign::Infinite | Sign::Null) => (elements.finite_beyond, elements.finite_worst),
-        Some(Sign::Constant) | None => (elements.beyond, elements.worst.map_or(0.0, |(units, _)| units)),
+        _ => (elements.beyond, elements.worst.map_or(0.0, |(units, _)| units)),
     };
     if pair.dtype.is_float() {
-        let gross = gross(elements, beyond > 0, units, cosine, rules);
+        let gross = gross(elements, beyond > 0, units, cosine, rules).filter(|_| !silent);
         totals.gross = [totals.gross, gross].into_iter().flatten().min();
-        totals.moves = totals.moves.or(Moves::of(pair));
+        let moves = Moves::of(pair);
+        totals.moves = totals.moves.or(Moves { crossed: moves.crossed && !silent, ..moves });
     } else if beyond > 0 {
         totals.label = true;
-    } else if let Some(index) = first_difference(&pair.primary.text, &pair.shadow.text) {
+    } else if let Some(index) = first_difference(&pair.primary.text, &pair.shadow.text).filter(|_| !silent) {
         totals.text = true;
         if divergence.worst_output.is_none() {
             divergence.worst_output = Some(pair.primary.name.clone());

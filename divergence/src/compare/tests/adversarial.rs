@@ -77,3 +77,24 @@ fn a_wrong_row_among_rows_alike_is_the_shadows() {
     let small = pair(scores(&[0.3, 0.3]), scores(&[0.3, 0.31]));
     assert_eq!(verdict(&small), (Class::Degenerate, "primary_only:constant", false));
 }
+
+#[test]
+fn moves_against_a_primary_of_zeros_are_measured_and_not_real() {
+    let rule = OutputRule { threshold: Some(0.5), ..OutputRule::default() };
+    let rules = Rules { outputs: [("score".to_owned(), rule)].into(), ..Rules::default() };
+    let moved = judged(vec![row(&[0.0, 0.0])], vec![row(&[0.1, 0.9])], &rules);
+    assert_eq!(verdict(&moved), (Class::Degenerate, "primary_only:all_zero", false));
+    assert_eq!((moved.argmax_flip, moved.argmax_near_tie), (Some(true), Some(true)));
+}
+
+#[test]
+fn a_masked_element_that_wins_is_a_real_flip() {
+    let mask = f64::NEG_INFINITY;
+    let lost = pair(row(&[mask, 0.9, 0.1]), row(&[0.95, 0.9, 0.1]));
+    assert_eq!(verdict(&lost), (Class::Flip, "real", true));
+    let kept = pair(row(&[mask, 0.9, 0.1]), row(&[mask, 0.9, 0.1]));
+    assert_eq!(verdict(&kept), (Class::BitEqual, "", false));
+    // An overflow of the primary's is its own fault.
+    let overflow = pair(row(&[f64::INFINITY, 0.1]), row(&[0.1, 0.1]));
+    assert!(!overflow.serious);
+}

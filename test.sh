@@ -3,7 +3,7 @@
 # and the check of docker-compose.yml. Says what was skipped, by name.
 #
 # usage: ./test.sh [--quick] [--help]
-#   --quick   no set-up and no real servers: only what needs nothing but cargo; the rest is listed as skipped
+#   --quick   no set-up and no real servers: only what needs no more than cargo, a C compiler and make; the rest is listed as skipped
 # With CI=true or SHADOWDIFF_REQUIRE=all a skipped test is a failure.
 set -euo pipefail
 cd "$(dirname "$0")"

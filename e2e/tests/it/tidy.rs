@@ -92,3 +92,31 @@ fn crates_use_only_those_below_them() {
         assert!(used["cli"].contains(&library), "cli does not use {library}");
     }
 }
+
+#[test]
+fn the_guide_to_the_report_explains_every_finding_class_and_outcome() {
+    let read = |path: &str| std::fs::read_to_string(root().join(path)).unwrap();
+    let guide = read("docs/REPORT.md");
+    let explained = |name: &str| guide.contains(&format!("\n| `{name}` |"));
+
+    let rules = std::fs::read_dir(root().join("analyzer/src/verdict")).unwrap();
+    let rules =
+        rules.map(|entry| entry.unwrap().path().file_stem().unwrap().to_str().unwrap().to_uppercase());
+    let rules: Vec<String> = rules.filter(|name| name != "COVERAGE").collect();
+    assert!(rules.len() > 5, "{rules:?}");
+
+    let columns = read("docs/COLUMNS.md");
+    let listed = |column: &str, before: &str| -> Vec<String> {
+        let row = columns.lines().find(|line| line.starts_with(&format!("| `{column}` "))).unwrap();
+        let (_, names) = row.split_once(before).unwrap();
+        let names = names.trim_end_matches([' ', '|']).split(';').next().unwrap();
+        names.split(", ").map(|name| name.trim().to_owned()).collect()
+    };
+    let classes = listed("class", "first match: ");
+    let outcomes = listed("shadow_outcome", "the leg ended: ");
+    assert_eq!((classes.len(), outcomes.len()), (10, 9), "{classes:?} {outcomes:?}");
+
+    let all = rules.iter().chain(&classes).chain(&outcomes);
+    let missing: Vec<_> = all.filter(|name| !explained(name)).collect();
+    assert!(missing.is_empty(), "docs/REPORT.md does not explain {missing:?}");
+}

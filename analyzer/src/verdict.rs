@@ -208,12 +208,14 @@ pub(crate) fn degenerate_nodes<'a>(view: &View<'a>, options: &Options) -> BTreeS
 
 fn passed(view: &View<'_>, options: &Options) -> String {
     let rate = Rate::new(view.total.serious_share(), options.confidence);
+    // Above the limit only where a control is no better.
+    let (above, limit) = (rate.upper > Some(options.min_rate), crate::text::threshold(options.min_rate));
     format!(
-        "PASS: {}: {} serious divergences in {} comparable pairs, rate at most {} (limit {})",
+        "PASS: {}: {} serious divergences in {} comparable pairs, rate at most {} ({})",
         view.key.name,
         crate::text::count(rate.events),
         crate::text::count(rate.trials),
         crate::text::percent(rate.upper),
-        crate::text::threshold(options.min_rate),
+        if above { format!("at most {limit} more than the control's") } else { format!("limit {limit}") },
     )
 }

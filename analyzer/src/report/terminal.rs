@@ -151,7 +151,7 @@ fn write_table(out: &mut String, table: &Table, style: TerminalStyle) {
     let rows: Vec<Vec<String>> =
         table.rows.iter().map(|row| row.iter().map(|cell| plain(cell)).collect()).collect();
     let widths = widths(table, &rows, style.columns());
-    let header: Vec<String> = table.columns.iter().map(|(name, _)| name.clone()).collect();
+    let header: Vec<String> = table.columns.iter().map(|(name, _)| plain(name)).collect();
     let _ = writeln!(out, "{}", style.paint(DIM, &line(&header, table, &widths)));
     for row in &rows {
         let _ = writeln!(out, "{}", line(row, table, &widths));

@@ -16,11 +16,11 @@ pub fn exact(b: u64, c: u64) -> f64 {
 }
 
 /// E-value for unequal discordant counts under a Beta(1, 1) mixture, `2^(b+c) B(1+b, 1+c) / B(1, 1)`. By Ville's inequality
-/// it reaches 1/α at any time with probability at most α when there is no difference, so one may look while data come in.
+/// it reaches 1/α at any time with probability at most α when there is no difference, so one may look while data come in. At most `f64::MAX`.
 #[must_use]
 pub fn e_value(b: u64, c: u64) -> f64 {
     let (b, c) = (b as f64, c as f64);
-    ((b + c) * std::f64::consts::LN_2 + ln_beta(1.0 + b, 1.0 + c)).exp()
+    ((b + c) * std::f64::consts::LN_2 + ln_beta(1.0 + b, 1.0 + c)).exp().min(f64::MAX)
 }
 
 #[cfg(test)]
@@ -46,5 +46,6 @@ mod tests {
         close(e_value(25, 8), 18.196_65, 7);
         close(e_value(12, 10), 0.282_011, 6);
         close(e_value(100, 100), 0.088_292_1, 6);
+        assert_eq!(e_value(12_000, 0), f64::MAX, "a number in every report");
     }
 }

@@ -17,6 +17,12 @@ pub fn interval(share: Share, confidence: f64) -> Option<Interval> {
     Some(Interval { lower, upper })
 }
 
+/// Trials without an event at which the upper end of [`interval`] comes down to `rate`: `z² (1 − rate) / rate`.
+#[must_use]
+pub fn trials_below(rate: f64, confidence: f64) -> f64 {
+    normal::two_sided_z(confidence).powi(2) * (1.0 - rate) / rate
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -38,6 +44,15 @@ mod tests {
             let interval = interval(Share { events, trials }, 0.95).unwrap();
             close(interval.lower, lower, 9);
             close(interval.upper, upper, 9);
+        }
+    }
+
+    #[test]
+    fn so_many_trials_without_an_event_bring_the_upper_end_down_to_the_rate() {
+        for (rate, confidence) in [(1e-3, 0.95), (0.02, 0.99), (1e-9, 0.5), (0.5, 0.999_999)] {
+            let needed = trials_below(rate, confidence).ceil() as u64;
+            let upper = |trials| interval(Share { events: 0, trials }, confidence).unwrap().upper;
+            assert!(upper(needed) <= rate && (needed == 1 || upper(needed - 1) > rate), "{rate} {needed}");
         }
     }
 

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::Counted;
 use crate::accumulate::{Accumulator, LedgerKey, RunRows, Snapshot};
 
-/// One run of one proxy: `mirrored = rows + lost` when it balances and is closed.
+/// One run of one proxy: `mirrored + unlisted = rows + lost`, and `unlisted` is 0 once it is closed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct RunLedger {
     /// Name of the proxy.
@@ -37,7 +37,7 @@ pub struct RunLedger {
     pub rows: u64,
     /// Mirrored by the ledger and not in the set.
     pub lost: u64,
-    /// In the set and not in the ledger: rows after the last snapshot.
+    /// In the set and not in the ledger: rows after the last snapshot; once it is closed, rows that are in the set twice.
     pub unlisted: u64,
     /// By shadow and load.
     pub loads: Vec<LoadLoss>,
@@ -94,11 +94,15 @@ fn run(key: &LedgerKey, snapshot: Option<&Snapshot>, rows: Option<&RunRows>) -> 
     };
     let mirrored = total(&|item| item == Item::Mirrored);
     let finished = total(&|item| matches!(item, Item::Outcome(_)));
-    let in_set: u64 = rows
-        .into_iter()
-        .flat_map(|rows| rows.bins.values().flat_map(BTreeMap::values))
-        .map(|bin| bin.rows)
-        .sum();
+    // By shadow: rows too many of one must not make up for rows missing of another.
+    let mut by_target: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
+    for (_, target, _, count) in items.iter().filter(|item| item.0 == Item::Mirrored) {
+        by_target.entry(target).or_default().0 += count;
+    }
+    for (target, bins) in rows.into_iter().flat_map(|rows| &rows.bins) {
+        by_target.entry(target).or_default().1 += bins.values().map(|bin| bin.rows).sum::<u64>();
+    }
+    let sum = |of: fn(&(u64, u64)) -> u64| by_target.values().map(of).sum::<u64>();
     RunLedger {
         proxy: key.proxy.clone(),
         run: key.run.clone(),
@@ -114,9 +118,9 @@ fn run(key: &LedgerKey, snapshot: Option<&Snapshot>, rows: Option<&RunRows>) -> 
             Item::Dropped(reason) => Some(reason.as_str()),
             _ => None,
         }),
-        rows: in_set,
-        lost: mirrored.saturating_sub(in_set),
-        unlisted: in_set.saturating_sub(mirrored),
+        rows: sum(|(_, rows)| *rows),
+        lost: sum(|(mirrored, rows)| mirrored.saturating_sub(*rows)),
+        unlisted: sum(|(mirrored, rows)| rows.saturating_sub(*mirrored)),
         loads: loads(&items, rows),
     }
 }

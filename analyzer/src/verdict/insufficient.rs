@@ -2,7 +2,7 @@
 
 use super::{Case, Facts, Finding, Severity};
 use crate::Options;
-use crate::stats::Share;
+use crate::stats::{Share, wilson};
 use crate::summary::{Rate, RunLedger, SetFacts};
 use crate::text::{count, percent, range, threshold};
 use crate::view::View;
@@ -23,8 +23,8 @@ pub(super) fn judge(case: &Case<'_>, _: &[Finding]) -> Vec<Finding> {
     let find = |text| case.finding(NAME, Severity::Insufficient, text);
     let mut found = Vec::new();
     let (sent, comparable) = (view.total.sent(), view.total.comparable());
-    // Rule of three, in general: fewer pairs could show no event although the rate is at the limit.
-    let needed = (1.0 / (1.0 - options.confidence)).ln() / options.min_rate;
+    // Without an event among fewer pairs the upper end of the rate would still be above the limit.
+    let needed = wilson::trials_below(options.min_rate, options.confidence);
     if (comparable as f64) < needed {
         let text = format!(
             "{} comparable pairs; at least {} are needed to rule out a rate of {}",
@@ -112,6 +112,12 @@ pub(super) fn of_set(
                 "{of}: {} of {} mirrored exchanges are lost ({reasons}), which could hide a fault",
                 count(run.lost),
                 count(run.mirrored)
+            )));
+        }
+        if run.closed && run.unlisted as f64 > options.min_rate * run.mirrored as f64 {
+            found.push(find(format!(
+                "{of}: {} rows more than were mirrored, so some are counted twice: take out files that are in the set more than once",
+                count(run.unlisted)
             )));
         }
         found.extend(missing_at_load(run).map(|text| find(format!("{of}: {text}"))));

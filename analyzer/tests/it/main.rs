@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "in a test a failed step is a failed test")]
 
 mod false_alarms;
+mod false_passes;
 mod fixture;
 mod folders;
 mod reports;

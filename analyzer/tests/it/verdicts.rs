@@ -79,7 +79,7 @@ fn few_pairs_are_inconclusive() {
     let summary = summary(&sound(500));
     assert_eq!((summary.verdict.status, summary.verdict.exit_code()), (Status::Inconclusive, 2));
     assert!(
-        summary.verdict.reasons[0].contains("500 comparable pairs; at least 2,996"),
+        summary.verdict.reasons[0].contains("500 comparable pairs; at least 3,838"),
         "{:?}",
         summary.verdict.reasons
     );

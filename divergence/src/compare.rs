@@ -3,6 +3,7 @@
 mod cosine;
 mod degenerate;
 mod elements;
+mod printed;
 mod rows;
 mod structure;
 mod ulp;

@@ -106,8 +106,8 @@ impl OneSided {
     /// constant against almost the same constant, is agreement. Constant also needs another side that varies by more than noise:
     /// a batch of one row twice is constant on both sides, though a kernel may give each row its own last bits.
     pub(super) fn of(pair: &Pair<'_>, beyond: bool) -> Self {
-        let primary = signs(pair.primary, pair.dtype);
-        let shadow = signs(pair.shadow, pair.dtype);
+        let primary = signs(&pair.primary, pair.dtype);
+        let shadow = signs(&pair.shadow, pair.dtype);
         let only = |own: &[Sign], other: &[Sign], output: &Output| {
             let counts = |sign: &Sign| match sign {
                 Sign::AllZero => beyond,
@@ -116,7 +116,10 @@ impl OneSided {
             };
             own.iter().copied().filter(counts).find(|sign| !sign.shared(other))
         };
-        Self { primary: only(&primary, &shadow, pair.shadow), shadow: only(&shadow, &primary, pair.primary) }
+        Self {
+            primary: only(&primary, &shadow, &pair.shadow),
+            shadow: only(&shadow, &primary, &pair.primary),
+        }
     }
 
     /// The first of both.

@@ -34,7 +34,7 @@ impl Elements {
     /// Measures one pair of outputs.
     pub(super) fn of(pair: &Pair<'_>) -> Self {
         let mut elements = Self::default();
-        let exact = exact(pair.primary, pair.shadow);
+        let exact = exact(&pair.primary, &pair.shadow);
         for (index, (p, s)) in pair.values().enumerate() {
             let difference = match &exact {
                 Some((primary, shadow)) => primary[index].abs_diff(shadow[index]) as f64,

@@ -1,15 +1,17 @@
 //! Pairing the outputs of two answers by name; names, types and shapes must agree.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 
+use super::printed;
 use crate::decode::{shape_text, shortened};
 use crate::{DType, Decoded, Output, Rules, Tolerance};
 
 /// An output as both answers have it, with what the rules say about it.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) struct Pair<'a> {
-    pub(super) primary: &'a Output,
-    pub(super) shadow: &'a Output,
+    pub(super) primary: Cow<'a, Output>,
+    pub(super) shadow: Cow<'a, Output>,
     /// Type to compare at.
     pub(super) dtype: DType,
     /// Whether both answers declare it.
@@ -20,9 +22,9 @@ pub(super) struct Pair<'a> {
     pub(super) floor: f64,
 }
 
-impl<'a> Pair<'a> {
+impl Pair<'_> {
     /// Both values of each element.
-    pub(super) fn values(&self) -> impl Iterator<Item = (f64, f64)> + use<'a> {
+    pub(super) fn values(&self) -> impl Iterator<Item = (f64, f64)> {
         self.primary.values.iter().copied().zip(self.shadow.values.iter().copied())
     }
 }
@@ -82,9 +84,16 @@ fn matched<'a>(
         // Only an output built by hand can hold another number of elements than its shape.
         return Err(format!("shape:{name} {}/{}", primary.values.len(), shadow.values.len()));
     }
+    let printed = printed::scores(primary, shadow);
+    // Printed scores have few digits: no distance in units of the last place.
+    let (dtype, declared) = if printed.is_some() { (DType::Fp32, false) } else { (dtype, declared) };
     let tolerance = rules.tolerance(&primary.name, dtype, declared);
     let floor = rules.floor.max(tolerance.atol);
     let threshold = rules.threshold(&primary.name);
+    let (primary, shadow) = match printed {
+        Some((primary, shadow)) => (Cow::Owned(primary), Cow::Owned(shadow)),
+        None => (Cow::Borrowed(primary), Cow::Borrowed(shadow)),
+    };
     Ok(Pair { primary, shadow, dtype, declared, tolerance, threshold, floor })
 }
 

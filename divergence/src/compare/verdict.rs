@@ -55,8 +55,8 @@ pub(super) fn judge(pairs: &[Pair<'_>], rules: &Rules) -> Divergence {
         }
         measure(pair, &elements, rules, &mut divergence, &mut totals);
     }
-    divergence.primary_degenerate = degenerate::listed(pairs.iter().map(|pair| (pair.primary, pair.dtype)));
-    divergence.shadow_degenerate = degenerate::listed(pairs.iter().map(|pair| (pair.shadow, pair.dtype)));
+    divergence.primary_degenerate = degenerate::listed(pairs.iter().map(|pair| (&*pair.primary, pair.dtype)));
+    divergence.shadow_degenerate = degenerate::listed(pairs.iter().map(|pair| (&*pair.shadow, pair.dtype)));
     divergence.bit_equal = Some(!totals.differs);
     divergence.fraction_beyond = (totals.count > 0).then(|| totals.beyond as f64 / totals.count as f64);
     let moves = totals.moves;
@@ -195,7 +195,7 @@ fn class(totals: &Totals) -> (Class, String) {
 
 /// Whether values, text and nulls are the same, bit for bit. NaN counts by its bits, -0 is not 0.
 fn same_bits(pair: &Pair<'_>) -> bool {
-    let (p, s) = (pair.primary, pair.shadow);
+    let (p, s) = (&pair.primary, &pair.shadow);
     p.nulls == s.nulls
         && p.text == s.text
         && p.exact == s.exact

@@ -98,3 +98,20 @@ fn a_masked_element_that_wins_is_a_real_flip() {
     let overflow = pair(row(&[f64::INFINITY, 0.1]), row(&[0.1, 0.1]));
     assert!(!overflow.serious);
 }
+
+#[test]
+fn scores_printed_into_text_are_compared_as_numbers() {
+    let of = |p: &[&str], s: &[&str]| pair(text("SCORE", p), text("SCORE", s));
+    let noise = of(&["0.997527:0:pos", "0.075858:0:pos"], &["0.997528:0:pos", "0.075858:0:pos"]);
+    assert_eq!(verdict(&noise), (Class::WithinTol, "", false));
+    let drift = of(&["0.50:3", "0.25:1"], &["0.51:3", "0.25:1"]);
+    assert_eq!(verdict(&drift), (Class::Numeric, "", false));
+    assert_eq!((drift.worst_output.as_deref(), drift.ulp_max), (Some("SCORE"), None));
+    let tenfold = of(&["0.05:3", "0.25:1"], &["0.5:3", "0.25:1"]);
+    assert_eq!(verdict(&tenfold), (Class::Gross, "ratio", true));
+    let zero = of(&["0.5:3", "0.25:1"], &["0.0:3", "0.0:1"]);
+    assert_eq!(verdict(&zero), (Class::Degenerate, "shadow_only:all_zero", true));
+    let class = of(&["0.5:3"], &["0.5:4"]);
+    assert_eq!(verdict(&class), (Class::Flip, "real:text", true));
+    assert_eq!(of(&["0.5:3"], &["0.5:3"]).class, Class::BitEqual);
+}

@@ -3,7 +3,7 @@
 use super::{Case, Facts, Finding, Q_MAX, Severity};
 use crate::accumulate::Counts;
 use crate::stats::risk_ratio::RiskRatio;
-use crate::stats::{Share, fdr, fisher, homogeneity, normal, onset, risk_ratio, trend};
+use crate::stats::{Share, fdr, fisher, homogeneity, newcombe, normal, onset, risk_ratio, trend};
 use crate::summary::{Example, Rate};
 use crate::text::{count, named_probability, percent, range, significant};
 use crate::view::{LoadBin, NodeView, View, by_load, by_peak, levels, load_bins};
@@ -118,8 +118,33 @@ pub(super) fn judge(case: &Case<'_>, _: &[Finding]) -> Vec<Finding> {
     if !(shows.len() >= 2 || (shows.len() == 1 && could <= 1)) {
         return Vec::new();
     }
-    let control_rises = of_control.is_some_and(|control| control.rises(q_values[1]));
-    vec![finding(case, &trend, q_values[0], &shows, &at_high, control_rises)]
+    let doubt = if of_control.is_some_and(|control| control.rises(q_values[1])) {
+        Some("the control rises with load too, so the cause may not be the candidate's own".to_owned())
+    } else {
+        case.control.and_then(|control| as_much(control, &trend, &at_high, confidence))
+    };
+    vec![finding(case, &trend, q_values[0], &shows, &at_high, doubt)]
+}
+
+/// Whether the control diverges as much at high load, in words: it may have too few pairs to show a trend of its own. One that
+/// shows nothing there says nothing either.
+fn as_much(
+    control: &View<'_>,
+    trend: &Trend<'_, '_>,
+    at_high: &[(&NodeView<'_>, Share)],
+    confidence: f64,
+) -> Option<String> {
+    let own: Share = at_high.iter().map(|(_, share)| *share).sum();
+    let theirs: Share = control.nodes.iter().map(|node| node.share(SERIOUS, |load| load >= trend.high)).sum();
+    let difference = newcombe::interval(own, theirs, confidence)?;
+    (theirs.events > 0 && difference.lower <= 0.0).then(|| {
+        format!(
+            "the control diverges as much from {} in flight on, {} of {} pairs, so the cause may not be the candidate's own",
+            trend.high,
+            count(theirs.events),
+            count(theirs.trials),
+        )
+    })
 }
 
 fn finding(
@@ -128,7 +153,7 @@ fn finding(
     q_value: f64,
     shows: &[&str],
     at_high: &[(&NodeView<'_>, Share)],
-    control_rises: bool,
+    doubt: Option<String>,
 ) -> Finding {
     let confidence = case.options.confidence;
     let bins = load_bins(trend.nodes.iter().copied(), case.options.load_bins);
@@ -160,13 +185,9 @@ fn finding(
         named_probability("q", q_value),
         count(shows.len() as u64),
         count(trend.nodes.len() as u64),
-        if control_rises {
-            "; the control rises with load too, so the cause may not be the candidate's own"
-        } else {
-            ""
-        },
+        doubt.as_ref().map_or_else(String::new, |doubt| format!("; {doubt}")),
     );
-    let severity = if control_rises { Severity::Warn } else { Severity::Block };
+    let severity = if doubt.is_some() { Severity::Warn } else { Severity::Block };
     Finding {
         facts: Facts {
             nodes: shows.iter().map(|name| (*name).to_owned()).collect(),

@@ -30,7 +30,12 @@ pub(super) fn judge(case: &Case<'_>, found: &[Finding]) -> Vec<Finding> {
     let (severity, why) = match above_control {
         Some(difference) if difference.upper <= limit => return Vec::new(),
         Some(difference) if lower > limit && difference.lower <= 0.0 => {
-            (Severity::Insufficient, "; the control diverges as much, so it may be the system's own noise")
+            let why = if control.is_some_and(|control| control.events > 0) {
+                "; the control diverges as much, so it may be the system's own noise"
+            } else {
+                "; the control has too few pairs to tell it from the system's own noise"
+            };
+            (Severity::Insufficient, why)
         }
         _ if lower > limit => (Severity::Block, "; no node, load or failure explains it"),
         _ => (Severity::Insufficient, "; too few pairs to tell whether the rate is below the limit"),

@@ -49,3 +49,47 @@ fn a_node_with_more_load_than_the_others_is_no_outlier_of_a_race_that_all_have()
     let summary = summary(&rows);
     assert_eq!(blocking(&summary), ["LOAD_RACE"], "{:?}", summary.verdict.reasons);
 }
+
+/// A candidate and a control that gets one request in 40, with noise that grows with load on the rows that `noisy` picks.
+fn beside_a_small_control(noisy: impl Fn(&Row) -> bool) -> Summary {
+    let mut chance = Chance(41);
+    let mut rows: Vec<Row> = Vec::new();
+    for row in sound(32_000) {
+        let (target, role) =
+            if chance.below(40) == 0 { ("twin", "control") } else { ("candidate", "candidate") };
+        let row = Row { target, role, ..row };
+        let hit = chance.happens(u64::from(row.inflight)) && noisy(&row);
+        rows.push(if hit { row.gross() } else { row });
+    }
+    summary(&rows)
+}
+
+#[test]
+fn noise_that_a_small_control_has_too_is_not_blamed_on_the_candidate() {
+    let both = beside_a_small_control(|_| true);
+    assert!(blocking(&both).is_empty(), "{:?}", both.verdict.reasons);
+    let race = both.verdict.findings.iter().find(|finding| finding.name == "LOAD_RACE").unwrap();
+    assert!(race.text.contains("the control diverges as much from"), "{}", race.text);
+    let alone = beside_a_small_control(|row| row.role == "candidate");
+    assert_eq!(blocking(&alone), ["LOAD_RACE"]);
+}
+
+#[test]
+fn a_control_of_few_pairs_is_not_said_to_diverge() {
+    let mut chance = Chance(43);
+    let rows: Vec<Row> = sound(8000)
+        .into_iter()
+        .enumerate()
+        .map(|(i, row)| match () {
+            () if i % 200 == 0 => Row { target: "twin", role: "control", ..row },
+            () if chance.happens(10) => row.gross(),
+            () => row,
+        })
+        .collect();
+    let summary = summary(&rows);
+    assert!(
+        summary.verdict.reasons[0].contains("the control has too few pairs"),
+        "{:?}",
+        summary.verdict.reasons
+    );
+}

@@ -4,7 +4,7 @@
 //! What it promises: the client never waits for a shadow or for the publisher; everything is bounded, and at a bound the copy is
 //! dropped, never the primary; every ending of a leg makes a record. It does not decode answers and writes no files.
 //!
-//! Modules, top down: `server` accepts; `forward` is one request; `mirror` its copies and their pairing; both use
+//! Modules, top down: `server` accepts, with `idle` to notice who is gone; `forward` is one request; `mirror` its copies and their pairing; both use
 //! `upstream` (one target), `tee` (a body and its capture), `load`, `budget`, `sample`, `headers`, `notice` and `account`;
 //! [`publish`] takes what is finished; `admin` and `metrics` tell how it goes; [`config`] is what all are told.
 
@@ -14,6 +14,7 @@ mod budget;
 pub mod config;
 mod forward;
 mod headers;
+mod idle;
 mod load;
 mod metrics;
 mod mirror;

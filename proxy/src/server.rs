@@ -16,12 +16,16 @@ use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 
 use crate::config::{Config, ConfigError};
+use crate::idle::Watched;
 use crate::publish::{Kind, Publish};
 use crate::state::State;
 use crate::{admin, forward};
 
 /// How long a client may take to send the head of a request, or keep a connection idle: longer than clients keep theirs.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(120);
+
+/// How long nothing may move on a client's connection in the middle of a request or an answer; more where the primary may take longer.
+const IDLE: Duration = Duration::from_secs(600);
 
 /// How long the publisher may take for what is left at a stop: with the drain, less than the 30 s that a supervisor commonly gives.
 const FLUSH: Duration = Duration::from_secs(6);
@@ -86,6 +90,7 @@ async fn accept(
     shutdown: impl Future<Output = ()>,
 ) -> GracefulShutdown {
     let graceful = GracefulShutdown::new();
+    let idle = IDLE.max(state.config.primary.timeout.saturating_mul(2));
     let places = Arc::new(Semaphore::new(state.config.limits.connections));
     let mut number = 0_u64;
     let mut shutdown = std::pin::pin!(shutdown);
@@ -110,6 +115,7 @@ async fn accept(
             let state = state.clone();
             async move { Ok::<_, Infallible>(forward::forward(state, request, client).await) }
         });
+        let (stream, moved) = Watched::new(stream);
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(HEAD_TIMEOUT)
@@ -117,8 +123,15 @@ async fn accept(
             .serve_connection(TokioIo::new(stream), service);
         let connection = graceful.watch(connection);
         tokio::spawn(async move {
-            if let Err(error) = connection.await {
-                tracing::debug!(%error, client, "client connection");
+            tokio::select! {
+                ended = connection => {
+                    if let Err(error) = ended {
+                        tracing::debug!(%error, client, "client connection");
+                    }
+                }
+                () = moved.idle(idle) => {
+                    tracing::debug!(client, "nothing moves on a client connection: it is closed");
+                }
             }
             drop(place);
         });

@@ -26,6 +26,12 @@ pub(crate) type UpstreamBody = Either<Tee<Incoming>, Chunks>;
 /// How long to wait for the rest of an upload before it can be sent again.
 pub(crate) const REPLAY_WAIT: Duration = Duration::from_secs(5);
 
+/// A node that is switched off in the middle of an answer says nothing more: TCP finds it out, in a minute, and frees what waits.
+const KEEPALIVE: Duration = Duration::from_secs(15);
+
+/// Probes without an answer after which a node is gone.
+const KEEPALIVE_PROBES: u32 = 3;
+
 /// A target with its pool and the load of its nodes.
 #[derive(Debug)]
 pub(crate) struct Upstream {
@@ -69,6 +75,9 @@ impl Upstream {
         let mut connector = HttpConnector::new();
         connector.set_nodelay(true);
         connector.set_connect_timeout(Some(target.connect_timeout));
+        connector.set_keepalive(Some(KEEPALIVE));
+        connector.set_keepalive_interval(Some(KEEPALIVE));
+        connector.set_keepalive_retries(Some(KEEPALIVE_PROBES));
         let client = Client::builder(TokioExecutor::new())
             .pool_timer(TokioTimer::new())
             .pool_idle_timeout(target.idle_timeout)

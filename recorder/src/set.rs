@@ -123,8 +123,8 @@ impl SetRoot {
     fn write_marker(&self, marker: &Path) -> Result<(), RecordError> {
         let content = Marker { format: "shadowdiff".into(), schema_version: SCHEMA_VERSION };
         let text = serde_json::to_vec(&content).unwrap_or_default();
-        // Named after the process: two recorders may make the same folder at once.
-        let temp = self.root.join(format!(".{MARKER}.{}", std::process::id()));
+        // A name of its own: recorders may make the same folder at once, in containers with the same process number.
+        let temp = self.root.join(format!(".{MARKER}.{}", exchange::Uuid::now_v7()));
         let mut file = File::create(&temp).map_err(RecordError::io("make", &temp))?;
         file.write_all(&text).and_then(|()| file.sync_all()).map_err(RecordError::io("write", &temp))?;
         fs::rename(&temp, marker).map_err(RecordError::io("rename", &temp))?;

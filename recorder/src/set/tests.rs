@@ -123,3 +123,22 @@ fn a_partition_has_one_recorder_at_a_time() {
     drop(claim);
     set.claim("t", 0).unwrap();
 }
+
+#[test]
+fn recorders_with_one_process_number_make_a_folder_at_once() {
+    // In containers that share a folder, each recorder is process 1.
+    for _ in 0..50 {
+        let out = tempfile::tempdir().unwrap();
+        let ready = std::sync::Barrier::new(8);
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    ready.wait();
+                    SetRoot::open(out.path()).unwrap();
+                });
+            }
+        });
+        let found: Vec<_> = entries(out.path()).unwrap().iter().map(file_name).collect();
+        assert!(found.iter().all(|name| name == MARKER || name == TEMP), "{found:?}");
+    }
+}

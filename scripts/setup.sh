@@ -30,6 +30,20 @@ if command -v flock >/dev/null; then
 fi
 skipped=()
 reason=
+running=
+
+# An interrupted set-up leaves no installer behind, which would write into what the next one makes: a command in the
+# background does not hear Ctrl-C.
+stop_running() {
+  if [ -n "$running" ]; then
+    kill "$running" 2>/dev/null || true
+    wait "$running" 2>/dev/null || true
+  fi
+}
+trap stop_running EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+trap 'exit 129' HUP
 
 # run LABEL COMMAND…: runs with its output in a log file, says what runs and for how long.
 run() {
@@ -38,6 +52,7 @@ run() {
   echo "    $label …"
   "$@" >"$file" 2>&1 9>&- </dev/null &
   pid=$!
+  running=$pid
   while kill -0 "$pid" 2>/dev/null; do
     sleep 0.2
     if [ $((SECONDS - from)) -ge $next ]; then
@@ -46,8 +61,10 @@ run() {
     fi
   done
   if wait "$pid"; then
+    running=
     echo "    $label: done in $((SECONDS - from)) s"
   else
+    running=
     reason="$label failed: $(grep -v '^[[:space:]]*$' "$file" | tail -n 1 | cut -c1-300)"
     echo "    $label: failed after $((SECONDS - from)) s, see ${file#"$root"/}"
     return 1

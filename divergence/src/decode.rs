@@ -23,8 +23,13 @@ pub use fault::{Fault, Undecodable};
 use parts::Parts;
 pub(crate) use tensor::shape_text;
 
-/// Most numbers, strings and containers read from one answer.
+/// Most numbers of the binary tensors of one answer.
 pub(crate) const MAX_ELEMENTS: usize = 1 << 24;
+
+/// Most numbers, strings and containers of one JSON text, and strings of one binary
+/// tensor: each takes some 80 bytes while it is
+/// read, and a few kilobytes can decompress to this many. Any uncompressed body of 8 MiB is below.
+pub(crate) const MAX_VALUES: usize = 1 << 22;
 
 /// Most outputs of one answer.
 pub(crate) const MAX_OUTPUTS: usize = 1024;

@@ -6,7 +6,7 @@ use jiter::JsonValue;
 use serde_json::{Map, Value};
 
 use super::fault::Undecodable;
-use super::{MAX_ELEMENTS, json_path};
+use super::{MAX_VALUES, json_path};
 
 /// A value that is no container.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -77,8 +77,8 @@ impl Node for Value {
 pub(super) fn parse(bytes: &[u8]) -> Result<JsonValue<'_>, Undecodable> {
     // Each value but the first follows one of these bytes.
     let marks = bytes.iter().filter(|byte| matches!(byte, b',' | b'[' | b'{')).count();
-    if marks > MAX_ELEMENTS {
-        return Err(Undecodable::TooMany { what: "elements", limit: MAX_ELEMENTS });
+    if marks > MAX_VALUES {
+        return Err(Undecodable::TooMany { what: "elements", limit: MAX_VALUES });
     }
     JsonValue::parse(bytes, true)
         .map_err(|error| Undecodable::NotJson(format!("{} at byte {}", error.error_type, error.index)))

@@ -8,7 +8,7 @@ use jiter::JsonValue;
 use super::fault::{Fault, Undecodable};
 use super::parts::Parts;
 use super::tensor::Builder;
-use super::{Decoded, MAX_ELEMENTS, Protocol, json, v2_json};
+use super::{Decoded, MAX_ELEMENTS, MAX_VALUES, Protocol, json, v2_json};
 use crate::{DType, Output};
 
 /// Takes V2 answers with at least one binary output.
@@ -22,6 +22,7 @@ pub(super) fn read(parts: &Parts<'_>) -> Option<Result<Decoded, Undecodable>> {
 
 fn decode(parts: &Parts<'_>, outputs: &[JsonValue<'_>]) -> Result<Decoded, Undecodable> {
     let mut tail = parts.tail.unwrap_or_default();
+    let mut room = MAX_ELEMENTS;
     let outputs = outputs.iter().map(|output| match binary_size(output) {
         None => v2_json::output(output),
         Some(size) => {
@@ -29,7 +30,7 @@ fn decode(parts: &Parts<'_>, outputs: &[JsonValue<'_>]) -> Result<Decoded, Undec
             let split = usize::try_from(size).ok().and_then(|size| tail.split_at_checked(size));
             let (bytes, rest) = split.ok_or_else(|| Undecodable::output(v2_json::name(output), short))?;
             tail = rest;
-            binary(output, bytes)
+            binary(output, bytes, &mut room)
         }
     });
     let outputs = outputs.collect::<Result<Vec<_>, _>>()?;
@@ -46,13 +47,18 @@ fn binary_size(output: &JsonValue<'_>) -> Option<u64> {
     }
 }
 
-fn binary(output: &JsonValue<'_>, bytes: &[u8]) -> Result<Output, Undecodable> {
+/// Reads one tensor; `room` is how many more numbers may come.
+fn binary(output: &JsonValue<'_>, bytes: &[u8], room: &mut usize) -> Result<Output, Undecodable> {
     let fault = |fault| Undecodable::output(v2_json::name(output), fault);
     let mut builder = v2_json::declared(output).map_err(fault)?;
     let width = width(builder.dtype());
-    if bytes.len() / width.unwrap_or(4) > MAX_ELEMENTS {
-        return Err(Undecodable::TooMany { what: "elements", limit: MAX_ELEMENTS });
+    // An element of `BYTES` has at least the four bytes of its length.
+    let limit = if width.is_some() { MAX_ELEMENTS } else { MAX_VALUES };
+    let count = bytes.len() / width.unwrap_or(4);
+    if count > limit.min(*room) {
+        return Err(Undecodable::TooMany { what: "elements", limit });
     }
+    *room -= count;
     match width {
         None => texts(&mut builder, bytes).map_err(fault)?,
         Some(width) => {

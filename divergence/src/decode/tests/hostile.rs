@@ -41,8 +41,8 @@ fn json_without_scores_is_named() {
 fn depth_and_size_are_bounded() {
     let deep = "[".repeat(100_000);
     assert!(reason(plain("/score", &deep)).contains("recursion limit"));
-    let many = format!(r#"{{"predictions":[{}0]}}"#, "0,".repeat(MAX_ELEMENTS));
-    assert_eq!(plain("/x", &many), Err(Undecodable::TooMany { what: "elements", limit: MAX_ELEMENTS }));
+    let many = format!(r#"{{"predictions":[{}0]}}"#, "0,".repeat(MAX_VALUES));
+    assert_eq!(plain("/x", &many), Err(Undecodable::TooMany { what: "elements", limit: MAX_VALUES }));
     let output = r#"{"name":"T","datatype":"FP32","shape":[1],"data":[1]},"#.repeat(MAX_OUTPUTS + 1);
     let outputs = format!(r#"{{"outputs":[{}]}}"#, output.trim_end_matches(','));
     assert_eq!(plain(INFER, &outputs), Err(Undecodable::TooMany { what: "outputs", limit: MAX_OUTPUTS }));
@@ -159,4 +159,18 @@ fn codings_over_codings_are_not_undone_without_end() {
     let chain = ["gzip"; 5].join(", ");
     let found = read(INFER, &[("content-encoding", chain.as_str())], b"x", &Rules::default());
     assert_eq!(reason(found), "more than 4 content codings");
+}
+
+#[test]
+fn binary_tensors_share_one_bound() {
+    let length = MAX_ELEMENTS / 2 + 1;
+    let output = format!(
+        r#"{{"name":"T","datatype":"UINT8","shape":[{length}],"parameters":{{"binary_data_size":{length}}}}}"#
+    );
+    let head = format!(r#"{{"outputs":[{output},{output}]}}"#);
+    let mut body = head.clone().into_bytes();
+    body.resize(head.len() + 2 * length, 0);
+    let header = head.len().to_string();
+    let found = read(INFER, &[("inference-header-content-length", &header)], &body, &Rules::default());
+    assert_eq!(found, Err(Undecodable::TooMany { what: "elements", limit: MAX_ELEMENTS }));
 }

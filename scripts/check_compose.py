@@ -2,7 +2,7 @@
 
 usage: check_compose.py docker-compose.yml SHADOWDIFF_BINARY
 
-Services and volumes refer to what exists, images are pinned, what is waited for has a health check, and every
+Services and volumes refer to what exists, images are pinned and built once, what is waited for has a health check, and every
 command is one that the binary knows, with flags that its help lists. Prints each fault; exit code 1 when any.
 """
 
@@ -46,8 +46,23 @@ def check_service(name, service, services, volumes, binary):
         source = mount.split(":")[0]
         if not source.startswith((".", "/")) and source not in volumes:
             yield f"{name}: volume {source} is not declared"
-    if "build" in service:
+    if service["image"] in built(services):
         yield from check_command(name, service["command"], binary)
+
+
+def built(services):
+    return [service["image"] for service in services.values() if "build" in service]
+
+
+def check_builds(services):
+    """Builds run side by side: two of one image fail on a machine that does not have it yet."""
+    images = built(services)
+    for image in sorted(set(images)):
+        if images.count(image) > 1:
+            yield f"image {image} is built by {images.count(image)} services: let one build it"
+    for name, service in services.items():
+        if service["image"] in images and "build" not in service and service.get("pull_policy") != "never":
+            yield f"{name}: {service['image']} is built here, but may be pulled: give pull_policy: never"
 
 
 def check_dockerfile(path):
@@ -72,6 +87,7 @@ def main(compose, binary):
     faults = [f"no service {name}" for name in sorted(SERVICES - set(services))]
     for name, service in services.items():
         faults += check_service(name, service, services, volumes, binary)
+    faults += check_builds(services)
     faults += check_dockerfile(path.parent / "Dockerfile")
     for fault in faults:
         print(f"{compose}: {fault}", file=sys.stderr)

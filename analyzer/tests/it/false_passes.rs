@@ -74,3 +74,15 @@ fn names_of_labels_cannot_steer_the_terminal() {
     let summary = analyze(dir.path(), &Options::default(), &|_| ()).unwrap();
     assert!(!terminal(&summary, &TerminalStyle::default()).contains('\x1b'));
 }
+
+#[test]
+fn a_few_lost_that_could_be_serious_refuse_the_pass_where_the_set_is_small() {
+    for (pairs, status) in [(8000, Status::Inconclusive), (20_000, Status::Pass)] {
+        let mirrored = sound(pairs);
+        let summary = of(&mirrored[..pairs - 7], &mirrored);
+        assert_eq!((summary.verdict.status, summary.ledger[0].lost), (status, 7), "{pairs}");
+        let hides =
+            summary.verdict.reasons[0].contains("mirrored exchanges are lost (after the proxy), which could");
+        assert_eq!(hides, status == Status::Inconclusive);
+    }
+}

@@ -26,9 +26,8 @@ pub(crate) use tensor::shape_text;
 /// Most numbers of the binary tensors of one answer.
 pub(crate) const MAX_ELEMENTS: usize = 1 << 24;
 
-/// Most numbers, strings and containers of one JSON text, and strings of one binary
-/// tensor: each takes some 80 bytes while it is
-/// read, and a few kilobytes can decompress to this many. Any uncompressed body of 8 MiB is below.
+/// Most numbers, strings and containers of one JSON text, and strings of one binary tensor: each takes some 80 bytes while it
+/// is read, and a few kilobytes can decompress to this many. Any uncompressed body of 8 MiB is within it.
 pub(crate) const MAX_VALUES: usize = 1 << 22;
 
 /// Most outputs of one answer.

@@ -1,8 +1,9 @@
 //! A process that ends with the test.
 
 use std::fs::File;
+use std::io::{Read as _, Seek as _};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::wait;
@@ -107,6 +108,47 @@ impl Process {
     }
 }
 
+/// How long a command that ends by itself may take; the demo takes the longest, about a minute.
+const RUN_DEADLINE: Duration = Duration::from_secs(600);
+
+/// Runs `command` to its end and gives what it printed.
+///
+/// # Panics
+/// When it cannot be started, or does not end in time: with what it had printed.
+#[must_use]
+pub fn output(command: Command) -> Output {
+    output_within(command, RUN_DEADLINE)
+}
+
+fn output_within(mut command: Command, limit: Duration) -> Output {
+    // Files, not pipes: a full pipe would stop the command, and one that a grandchild holds open would never end.
+    let file = || tempfile::tempfile().expect("a temporary file can be made");
+    let again = |file: &File| file.try_clone().expect("an open file can be cloned");
+    let (mut stdout, mut stderr) = (file(), file());
+    let mut child = command
+        .stdin(Stdio::null())
+        .stdout(again(&stdout))
+        .stderr(again(&stderr))
+        .spawn()
+        .unwrap_or_else(|error| panic!("cannot start {command:?}: {error}"));
+    let ended = wait::within(limit, || child.try_wait().expect("a child can be waited for"));
+    let (stdout, stderr) = (content(&mut stdout), content(&mut stderr));
+    let Some(status) = ended else {
+        // Fails only when it has ended by now.
+        let _ = child.kill();
+        let _ = child.wait();
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        panic!("{command:?} did not end in {limit:?}:\n{}{}", text(&stdout), text(&stderr));
+    };
+    Output { status, stdout, stderr }
+}
+
+fn content(file: &mut File) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    file.rewind().and_then(|()| file.read_to_end(&mut bytes)).expect("a temporary file can be read");
+    bytes
+}
+
 impl Drop for Process {
     #[allow(clippy::print_stderr, reason = "the test harness shows it with the failed test")]
     fn drop(&mut self) {
@@ -117,5 +159,29 @@ impl Drop for Process {
             let tail = &lines[lines.len().saturating_sub(40)..];
             eprintln!("--- end of the output of {}:\n{}\n---", self.name, tail.join("\n"));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str) -> Command {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]);
+        command
+    }
+
+    #[test]
+    fn both_streams_and_the_code_are_kept() {
+        let output = output(shell("echo out; echo err >&2; exit 3"));
+        assert_eq!(output.status.code(), Some(3));
+        assert_eq!((output.stdout.as_slice(), output.stderr.as_slice()), (&b"out\n"[..], &b"err\n"[..]));
+    }
+
+    #[test]
+    #[should_panic(expected = "did not end")]
+    fn a_command_that_hangs_fails_the_test() {
+        let _ = output_within(shell("exec tail -f /dev/null"), Duration::from_millis(100));
     }
 }

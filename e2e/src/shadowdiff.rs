@@ -1,14 +1,14 @@
 //! The product's own binary, run as its users run it.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::sync::OnceLock;
 use std::time::SystemTime;
 
 use serde_json::Value;
 
 use crate::http::Client;
-use crate::process::Process;
+use crate::process::{self, Process};
 use crate::wait;
 
 /// A finished run.
@@ -25,14 +25,12 @@ pub struct Finished {
 /// Runs `shadowdiff` with these arguments to its end.
 ///
 /// # Panics
-/// When it cannot be started.
+/// When it cannot be started, or does not end.
 #[must_use]
 pub fn run(arguments: &[&str]) -> Finished {
-    let output = Command::new(binary())
-        .args(arguments)
-        .stdin(Stdio::null())
-        .output()
-        .unwrap_or_else(|error| panic!("cannot start {}: {error}", binary().display()));
+    let mut command = Command::new(binary());
+    command.args(arguments);
+    let output = process::output(command);
     let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
     Finished {
         code: output.status.code().unwrap_or(-1),

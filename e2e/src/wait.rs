@@ -9,13 +9,18 @@ pub const DEADLINE: Duration = Duration::from_secs(120);
 ///
 /// # Panics
 /// With `what` when [`DEADLINE`] passes first.
-pub fn until<T>(what: &str, mut probe: impl FnMut() -> Option<T>) -> T {
+pub fn until<T>(what: &str, probe: impl FnMut() -> Option<T>) -> T {
+    within(DEADLINE, probe).unwrap_or_else(|| panic!("waited {} s in vain: {what}", DEADLINE.as_secs()))
+}
+
+/// Asks `probe` again and again until it gives a value, or `limit` passes.
+pub fn within<T>(limit: Duration, mut probe: impl FnMut() -> Option<T>) -> Option<T> {
     let from = Instant::now();
     loop {
-        if let Some(value) = probe() {
+        let value = probe();
+        if value.is_some() || from.elapsed() >= limit {
             return value;
         }
-        assert!(from.elapsed() < DEADLINE, "waited {} s in vain: {what}", DEADLINE.as_secs());
         std::thread::sleep(Duration::from_millis(20));
     }
 }

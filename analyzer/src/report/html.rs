@@ -82,7 +82,8 @@ pub fn html(summary: &Summary) -> String {
         word,
         lead: format!("{lead}{}", deciding(summary)),
         rules: summary.set.rules.join(", "),
-        reasons: if summary.verdict.findings.is_empty() {
+        // The reasons of another verdict are the texts of its findings, which are shown one by one.
+        reasons: if summary.verdict.status == Status::Pass {
             summary.verdict.reasons.clone()
         } else {
             Vec::new()

@@ -4,7 +4,7 @@ use analyzer::report::{TerminalStyle, html, json, terminal};
 use analyzer::{Options, Summary, analyze};
 use tempfile::tempdir;
 
-use crate::fixture::{Row, exchanges, two_faults, write, write_exchanges, write_set};
+use crate::fixture::{Row, exchanges, sound, two_faults, write, write_exchanges, write_set};
 
 fn summary(rows: &[Row], files: usize) -> Summary {
     let dir = tempdir().unwrap();
@@ -100,6 +100,17 @@ fn the_page_is_one_file_with_its_plots_and_no_address_in_it() {
     }
     assert_eq!(page, html(&summary));
     keep("report.html", &page);
+}
+
+#[test]
+fn the_page_of_a_pass_says_what_it_rests_on_beside_its_warnings() {
+    let noisy = sound(8000)
+        .into_iter()
+        .enumerate()
+        .map(|(i, row)| if i % 40 == 0 { Row { class: "NUMERIC", units: Some(2.5), ..row } } else { row });
+    let page = html(&summary(&noisy.collect::<Vec<_>>(), 1));
+    assert!(page.contains("NUMERIC_DRIFT"));
+    assert!(page.contains("0 serious divergences in 8,000 comparable pairs"));
 }
 
 #[test]

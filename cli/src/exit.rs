@@ -16,12 +16,38 @@ pub(crate) struct Usage(pub(crate) String);
 impl Usage {
     /// Turns an error with all its causes into one of usage.
     pub(crate) fn of(error: impl Into<anyhow::Error>) -> anyhow::Error {
-        Self(format!("{:#}", error.into())).into()
+        Self(text(&error.into())).into()
     }
+}
+
+/// The error and its causes, each once: many errors already name their cause.
+fn text(error: &anyhow::Error) -> String {
+    let mut text = String::new();
+    for cause in error.chain() {
+        let cause = cause.to_string();
+        if text.is_empty() {
+            text = cause;
+        } else if !text.contains(&cause) {
+            text = format!("{text}: {cause}");
+        }
+    }
+    text
 }
 
 /// Prints an error and gives its exit code.
 pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
-    crate::logging::say(&format!("error: {error:#}"));
+    crate::logging::say(&format!("error: {}", text(error)));
     if error.downcast_ref::<Usage>().is_some() { USAGE.into() } else { TOOL.into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use anyhow::Context;
+
+    #[test]
+    fn a_cause_that_is_named_already_is_not_named_again() {
+        let full = Err::<(), _>(std::io::Error::other("disk full")).context("cannot write set: disk full");
+        assert_eq!(text(&full.context("recording").unwrap_err()), "recording: cannot write set: disk full");
+    }
 }

@@ -10,13 +10,16 @@ use anyhow::{Context, anyhow};
 use bytes::Bytes;
 use exchange::DropReason;
 use proxy::publish::{Kind, Publish, Published};
-use recorder::{Local, Progress, Settings};
+use recorder::{Local, Progress, RecordError, Settings};
 
 /// Messages that may wait.
 const QUEUE_MESSAGES: usize = 16_384;
 
 /// Bytes that may wait.
 const QUEUE_BYTES: u64 = 256 << 20;
+
+/// How long nothing is tried after the file system refused.
+const RETRY: Duration = Duration::from_secs(5);
 
 /// How often files are looked at for their age.
 const TICK: Duration = Duration::from_secs(1);
@@ -29,7 +32,7 @@ pub(crate) struct Folder {
 }
 
 /// The recorder's end.
-pub(crate) struct Recording(JoinHandle<Result<Progress, recorder::RecordError>>);
+pub(crate) struct Recording(JoinHandle<Recorded>);
 
 #[derive(Default)]
 struct Shared {
@@ -57,54 +60,84 @@ pub(crate) fn open(settings: Settings, proxy: &str) -> anyhow::Result<(Arc<Folde
     Ok((Arc::new(Folder { queue, shared, out }), Recording(thread)))
 }
 
+/// What a recording came to.
+pub(crate) struct Recorded {
+    pub(crate) progress: Progress,
+    /// The last refusal of the file system, when exchanges were lost by one.
+    pub(crate) error: Option<RecordError>,
+}
+
 impl Recording {
     /// Waits until the recorder has closed its files; the proxy's end must be gone.
     ///
     /// # Errors
-    /// What went wrong while recording.
-    pub(crate) fn join(self) -> anyhow::Result<Progress> {
-        Ok(self.0.join().map_err(|_| anyhow!("the recorder thread died"))??)
+    /// When the thread died.
+    pub(crate) fn join(self) -> anyhow::Result<Recorded> {
+        self.0.join().map_err(|_| anyhow!("the recorder thread died"))
     }
 }
 
-fn record(
-    mut local: Local,
-    messages: &Receiver<(Kind, Bytes)>,
-    shared: &Shared,
-) -> Result<Progress, recorder::RecordError> {
-    let mut broken = None;
+/// The thread's own state.
+struct Writing<'a> {
+    local: Local,
+    shared: &'a Shared,
+    /// Exchanges taken from the queue.
+    exchanges: u64,
+    error: Option<RecordError>,
+    /// Until when nothing is tried: a full disk would refuse every message.
+    pause: Option<Instant>,
+}
+
+impl Writing<'_> {
+    fn settle(&mut self, result: Result<(), RecordError>) {
+        if let Err(error) = result {
+            tracing::error!(%error, retry_s = RETRY.as_secs(), "recording failed: the proxy serves on, what is mirrored meanwhile is lost and counted");
+            self.error = Some(error);
+            self.pause = Some(Instant::now() + RETRY);
+        }
+        // Rows of a file that could not be put into the set are gone from the progress: what is counted as delivered is
+        // in the set or in the open file.
+        let rows = self.local.progress().rows;
+        self.shared.delivered.store(rows, Ordering::Relaxed);
+        self.shared.failed.store(self.exchanges.saturating_sub(rows), Ordering::Relaxed);
+    }
+
+    fn paused(&self) -> bool {
+        self.pause.is_some_and(|until| Instant::now() < until)
+    }
+}
+
+fn record(local: Local, messages: &Receiver<(Kind, Bytes)>, shared: &Shared) -> Recorded {
+    let mut writing = Writing { local, shared, exchanges: 0, error: None, pause: None };
     loop {
-        let (kind, message) = match messages.recv_timeout(TICK) {
-            Ok(message) => message,
+        let result = match messages.recv_timeout(TICK) {
             Err(RecvTimeoutError::Disconnected) => break,
-            Err(RecvTimeoutError::Timeout) => {
-                if broken.is_none() {
-                    broken = failed(local.tick());
-                }
+            Err(RecvTimeoutError::Timeout) if writing.paused() => Ok(()),
+            Err(RecvTimeoutError::Timeout) => writing.local.tick(),
+            Ok((kind, message)) => {
+                let size = message.len() as u64;
+                writing.exchanges += u64::from(kind == Kind::Exchange);
+                let result = if writing.paused() { Ok(()) } else { writing.local.append(message) };
+                writing.settle(result);
+                shared.bytes.fetch_sub(size, Ordering::Relaxed);
+                // A plain number: whoever died with the lock held left it whole.
+                *shared.done.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+                shared.progressed.notify_all();
                 continue;
             }
         };
-        let size = message.len() as u64;
-        if broken.is_none() {
-            broken = failed(local.append(message));
+        writing.settle(result);
+    }
+    let Writing { local, error, .. } = writing;
+    let before = local.progress();
+    match local.close() {
+        Ok(progress) => Recorded { progress, error },
+        Err(error) => {
+            let lost = if let RecordError::Lost { messages, .. } = &error { *messages } else { 0 };
+            let rows = before.rows.saturating_sub(lost);
+            Recorded { progress: Progress { rows, ..before }, error: Some(error) }
         }
-        let counter = if broken.is_some() { &shared.failed } else { &shared.delivered };
-        counter.fetch_add(u64::from(kind == Kind::Exchange), Ordering::Relaxed);
-        shared.bytes.fetch_sub(size, Ordering::Relaxed);
-        // A plain number: whoever died with the lock held left it whole.
-        *shared.done.lock().unwrap_or_else(PoisonError::into_inner) += 1;
-        shared.progressed.notify_all();
     }
-    match broken {
-        None => local.close(),
-        Some(error) => Err(error),
-    }
-}
-
-fn failed(result: Result<(), recorder::RecordError>) -> Option<recorder::RecordError> {
-    let error = result.err()?;
-    tracing::error!(%error, "recording stopped: the proxy serves on, and what it mirrors is counted as lost");
-    Some(error)
 }
 
 impl Publish for Folder {
@@ -156,3 +189,6 @@ impl Publish for Folder {
         format!("folder {}", self.out)
     }
 }
+
+#[cfg(test)]
+mod tests;

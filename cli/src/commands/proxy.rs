@@ -28,10 +28,13 @@ pub(crate) fn run(args: args::Proxy) -> anyhow::Result<u8> {
         }
     };
     let ledger = runtime(resolved.threads)?.block_on(serve(resolved.config, listeners, publisher))?;
-    tell(&ledger);
-    if let Some(recording) = recording {
-        let progress = recording.join()?;
-        tracing::info!(rows = progress.rows, files = progress.files, "recorded");
+    let recorded = recording.map(folder::Recording::join).transpose()?;
+    tell(&ledger, recorded.as_ref().map(|recorded| recorded.progress.rows));
+    if let Some(recorded) = recorded {
+        tracing::info!(rows = recorded.progress.rows, files = recorded.progress.files, "recorded");
+        if let Some(error) = recorded.error {
+            return Err(error.into());
+        }
     }
     Ok(0)
 }
@@ -56,9 +59,10 @@ async fn serve(
     proxy::run(config, listener, Some(admin), publisher, stop.wait()).await.map_err(Usage::of)
 }
 
-fn tell(ledger: &Ledger) {
+/// Tells what became of what was mirrored; `rows` are in the set of this process, where it recorded itself.
+fn tell(ledger: &Ledger, rows: Option<u64>) {
     let mirrored = ledger.total(|item| item == Item::Mirrored);
-    let delivered = ledger.total(|item| item == Item::Delivered);
+    let delivered = rows.unwrap_or_else(|| ledger.total(|item| item == Item::Delivered));
     let dropped = ledger.total(|item| matches!(item, Item::Dropped(_)));
     let lost = mirrored.saturating_sub(delivered);
     if lost == 0 {

@@ -56,7 +56,7 @@ pub(crate) enum Command {
   shadowdiff proxy --config shadowdiff.toml
   shadowdiff proxy --primary http://a:8000 --candidate http://b:8000 --out set/     (no Kafka: records in this process)
 
-Flags win over the file. docs/OPERATIONS.md lists every key of the file and every metric.")]
+Flags win over the file. docs/shadowdiff.toml shows every key of the file, docs/OPERATIONS.md explains every metric.")]
 pub(crate) struct Proxy {
     /// Configuration file (TOML)
     #[arg(long, value_name = "FILE")]

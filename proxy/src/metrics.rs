@@ -69,9 +69,11 @@ impl Scrape {
                 Item::Delivered => {}
             }
         }
-        let classes = ["none", "1xx", "2xx", "3xx", "4xx", "5xx"];
-        let responses =
-            classes.into_iter().zip(snapshot.answers).map(|(class, n)| (vec![("status", class.into())], n));
+        let classes = ["1xx", "2xx", "3xx", "4xx", "5xx"];
+        let responses = classes
+            .into_iter()
+            .zip(snapshot.answers.into_iter().skip(1))
+            .map(|(class, n)| (vec![("status", class.into())], n));
         let upstreams = || std::iter::once(&state.primary).chain(&state.shadows);
         let inflight = upstreams().flat_map(inflight_of).collect();
         Self {

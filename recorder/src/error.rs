@@ -6,9 +6,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
     /// The file system refused: disk full, no permission, not a folder.
-    #[error(
-        "cannot {doing} {path}: {source}; free space or grant access, then start again: from Kafka nothing is lost"
-    )]
+    #[error("cannot {doing} {path}: {source}; give a folder that can be written and has room")]
     Io {
         /// What was tried.
         doing: &'static str,
@@ -18,9 +16,7 @@ pub enum RecordError {
         source: std::io::Error,
     },
     /// A Parquet file could not be written.
-    #[error(
-        "cannot write {path}: {source}; free space or grant access, then start again: from Kafka nothing is lost"
-    )]
+    #[error("cannot write {path}: {source}; give a folder that can be written and has room")]
     Parquet {
         /// The temporary file.
         path: PathBuf,
@@ -80,6 +76,9 @@ pub enum RecordError {
         /// What is wrong and what to do.
         reason: &'static str,
     },
+    /// The Kafka client refuses an option.
+    #[error("Kafka client: {0}; check the [kafka.options] table")]
+    Options(String),
     /// The Kafka client failed for good.
     #[error("cannot {doing}: {source}; check the brokers and the client's options")]
     Kafka {

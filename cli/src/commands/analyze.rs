@@ -3,8 +3,8 @@
 use std::io::IsTerminal;
 use std::path::Path;
 
-use analyzer::{Options, Summary, report};
-use anyhow::Context;
+use analyzer::{AnalyzeError, Options, Summary, report};
+use anyhow::{Context, anyhow};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::args;
@@ -48,7 +48,13 @@ pub(crate) fn summarize(dir: &Path, options: &Options) -> anyhow::Result<Summary
         bar.set_message(progress.rows.to_string());
     });
     bar.finish_and_clear();
-    Ok(summary?)
+    summary.map_err(|error| match error {
+        AnalyzeError::Option { name: "min_rate", value, allowed } => {
+            Usage::of(anyhow!("--max-rate {value}: give a share {allowed}"))
+        }
+        AnalyzeError::Option { .. } => Usage::of(error),
+        other => other.into(),
+    })
 }
 
 /// How the terminal report is to look.

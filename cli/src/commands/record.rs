@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use anyhow::anyhow;
-use recorder::Control;
+use recorder::{Control, RecordError};
 
 use super::{TELL_EVERY, runtime};
 use crate::args;
@@ -47,7 +47,10 @@ pub(crate) fn run(args: args::Record) -> anyhow::Result<u8> {
                 recording.await
             }
         };
-        anyhow::Ok(recorded.map_err(|_| anyhow!("the recorder died"))??)
+        recorded.map_err(|_| anyhow!("the recorder died"))?.map_err(|error| match error {
+            RecordError::Options(_) | RecordError::Topic { .. } => Usage::of(error),
+            other => other.into(),
+        })
     })?;
     tracing::info!(
         rows = progress.rows,

@@ -1,5 +1,5 @@
 //! The file as it is written: every key optional, unknown keys refused, units in the names.
-//! `docs/OPERATIONS.md` explains each key; a test holds the two together.
+//! `docs/shadowdiff.toml` explains each key; a test holds the two together.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;

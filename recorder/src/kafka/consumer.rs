@@ -55,23 +55,23 @@ pub(super) fn connect(source: &Source, held: Held) -> Result<Consumer, RecordErr
     config.set("auto.offset.reset", "earliest").set("enable.partition.eof", "true");
     let topic = source.topic.clone();
     let context = Context { topic, held: Mutex::new(held), trouble: Mutex::default() };
-    let consumer: Consumer = config.create_with_context(context).map_err(|source| RecordError::Kafka {
-        doing: "make a Kafka client",
-        source: without_value(source),
-    })?;
+    let consumer: Consumer = config.create_with_context(context).map_err(refused)?;
     consumer
         .subscribe(&[&source.topic])
         .map_err(|source| RecordError::Kafka { doing: "subscribe to the topic", source })?;
     Ok(consumer)
 }
 
-/// The error without the property's value: it may be a password under a misspelt name.
-fn without_value(error: KafkaError) -> KafkaError {
+/// What the client says of a property, without the value: it may be a password under a misspelt name.
+fn refused(error: KafkaError) -> RecordError {
     match error {
-        KafkaError::ClientConfig(code, description, name, _) => {
-            KafkaError::ClientConfig(code, description, name, "…".into())
+        KafkaError::ClientConfig(_, description, name, _) if description.contains(&name) => {
+            RecordError::Options(description)
         }
-        other => other,
+        KafkaError::ClientConfig(_, description, name, _) => {
+            RecordError::Options(format!("{description} ({name})"))
+        }
+        source => RecordError::Kafka { doing: "make a Kafka client", source },
     }
 }
 

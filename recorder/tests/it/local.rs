@@ -82,7 +82,7 @@ fn a_file_that_cannot_be_put_into_the_set_is_counted_as_lost_and_recording_goes_
     let error = local.append(message(2)).unwrap_err();
     assert!(matches!(error, RecordError::Lost { messages: 3, .. }), "{error}");
     let text = error.to_string();
-    assert!(text.contains("free space or grant access") && text.contains("3 messages"), "{text}");
+    assert!(text.contains("can be written and has room") && text.contains("3 messages"), "{text}");
 
     std::fs::remove_file(&blocked).unwrap();
     for sequence in 3..7 {

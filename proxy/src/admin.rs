@@ -3,7 +3,6 @@
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
 
 use exchange::Item;
 use http::{Method, Request, Response, StatusCode};
@@ -17,13 +16,11 @@ use tokio::sync::Semaphore;
 
 use crate::metrics;
 use crate::reply::{Reply, json, text};
+use crate::server::ACCEPT_PAUSE;
 use crate::state::State;
 
 /// Connections at once; more wait in the backlog.
 const CONNECTIONS: usize = 64;
-
-/// Pause after a failed accept: out of descriptors, it would fail again at once.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
 /// Serves the admin port until it is aborted.
 pub(crate) async fn serve(listener: TcpListener, state: Arc<State>) {

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use exchange::{Ending, Leg, Outcome};
+use exchange::{Leg, Outcome};
 use http::header::TRANSFER_ENCODING;
 use http::uri::PathAndQuery;
 use http::{Method, Request, Response, StatusCode};
@@ -17,7 +17,7 @@ use crate::mirror::{Pairing, Primary};
 use crate::reply::{self, Reply, no_answer};
 use crate::state::State;
 use crate::tee::{Captured, Tee};
-use crate::upstream::{Dispatch, Failure, Head, REPLAY_WAIT, connection, micros, once_more};
+use crate::upstream::{Dispatch, Failure, Head, REPLAY_WAIT, micros, once_more};
 
 /// Bytes kept of a request that is not mirrored, for one replay on a stale connection.
 const REPLAY_CAP: usize = 64 << 10;
@@ -104,14 +104,12 @@ async fn answer(
             Err(Failure { outcome: Outcome::TimedOut, reason, attempts: 1 })
         });
         // A node that refuses connections got nothing of the request: the next one may have it, if the body is at hand.
-        let refused = matches!(&answered, Err(failure) if failure.outcome == Outcome::Refused);
-        if !refused || others == 0 {
-            break answered;
-        }
-        let Some(again) = once_more(capture.clone()).await else { break answered };
-        if let Err(failure) = &answered {
-            upstream.failed(&dispatch, &ended(upstream.leg(&dispatch, received), failure));
-        }
+        let refused = match answered {
+            Err(failure) if failure.outcome == Outcome::Refused && others > 0 => failure,
+            answered => break answered,
+        };
+        let Some(again) = once_more(capture.clone()).await else { break Err(refused) };
+        upstream.note(&dispatch, &ended(upstream.leg(&dispatch, received), &refused));
         others -= 1;
         body = again;
         dispatch = upstream.dispatch_after(&dispatch);
@@ -123,9 +121,7 @@ async fn answer(
             let response = no_answer(&failure, &leg.node);
             leg.latency_us = Some(micros(dispatch.at.elapsed()));
             leg.inflight_peak = Some(dispatch.under_way.peak());
-            if leg.outcome.ending() == Ending::Failed {
-                upstream.failed(&dispatch, &leg);
-            }
+            upstream.note(&dispatch, &leg);
             if let Some(report) = report {
                 // The pairing may have been cut by a stop: then nobody waits for the leg.
                 let _ = report.send(Primary::Ended(leg));
@@ -153,7 +149,7 @@ fn stream(
         let mut leg: Leg = state.primary.leg(&dispatch, received);
         leg.first_byte_us = Some(micros(dispatch.at.elapsed()));
         leg.attempts = attempts;
-        state.describe_answer(&mut leg, &response, connection(&response));
+        state.describe_answer(&mut leg, &response);
         leg
     });
     let (mut parts, body) = response.into_parts();

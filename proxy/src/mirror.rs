@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use exchange::{Ending, Exchange, Leg, Outcome, Request};
+use exchange::{Exchange, Leg, Outcome, Request};
 use http::HeaderValue;
 use http_body_util::{BodyExt, Either};
 use tokio::sync::{oneshot, watch};
@@ -13,7 +13,7 @@ use crate::budget::Portion;
 use crate::publish::Kind;
 use crate::state::State;
 use crate::tee::{Capture, Captured, Chunks, End, Over, Tee, captured};
-use crate::upstream::{Dispatch, Head, connection, micros};
+use crate::upstream::{Dispatch, Head, micros};
 
 /// Marks a copy, so that a server can tell it from the real request.
 const MARK: &str = "x-shadowdiff-shadow";
@@ -51,36 +51,7 @@ impl Pairing {
         if let Some(Some(body)) = &body {
             self.request.body = body.to_body();
         }
-        let unsent = match (&self.permit, &body) {
-            (None, _) => {
-                let limit = self.state.mirrors.limit();
-                Some(Leg::unsent(Outcome::Shed, format!("{limit} mirrored requests are under way")))
-            }
-            (_, None) => Some(Leg::unsent(Outcome::Shutdown, STOPPING)),
-            (_, Some(None)) => Some(Leg::unsent(Outcome::ClientGone, "the request went away")),
-            (Some(_), Some(Some(body))) => match (&body.end, body.over) {
-                (End::Broken(reason), _) => Some(Leg::unsent(Outcome::ClientGone, reason.as_str())),
-                (End::Abandoned, _) => {
-                    Some(Leg::unsent(Outcome::ClientGone, "the upload did not end in time"))
-                }
-                (End::Complete, Some(Over::Cap)) => {
-                    let cap = self.state.config.limits.body;
-                    Some(Leg::unsent(
-                        Outcome::BodyTooLarge,
-                        format!("{} bytes, the cap is {cap}", body.length),
-                    ))
-                }
-                (End::Complete, Some(Over::Budget)) => {
-                    let limit = self.state.bytes.limit();
-                    Some(Leg::unsent(Outcome::Shed, format!("captured bodies hold {limit} bytes")))
-                }
-                (End::Complete, None) => None,
-            },
-        };
-        if let Some(leg) = unsent.as_ref().filter(|leg| leg.outcome == Outcome::Shed) {
-            self.state.shedding.shed(leg);
-        }
-        let copy = body.flatten().filter(|_| unsent.is_none()).map(Chunks::new);
+        let copy = self.copy(body);
         let (ended, primary) = watch::channel(None);
         let request = Arc::new(self.request);
         for shadow in 0..self.state.shadows.len() {
@@ -91,8 +62,7 @@ impl Pairing {
                 request: request.clone(),
                 primary: primary.clone(),
             };
-            let sending = copy.clone().map(|copy| (self.head.clone(), copy));
-            self.state.tasks.spawn(one.run(sending, unsent.clone()));
+            self.state.tasks.spawn(one.run(self.head.clone(), copy.clone()));
         }
         drop((primary, request, copy));
         let (primary, answer) = primary_leg(&state, self.primary).await;
@@ -100,6 +70,33 @@ impl Pairing {
         // The permit and the captured bodies, of the request and of the answer, count until every shadow has ended.
         ended.closed().await;
         drop((self.permit, answer));
+    }
+
+    /// What is sent to the shadows, or how and why their legs end unsent. `body` is `None` when the proxy cut the request, and the
+    /// capture in it when the request went away.
+    fn copy(&self, body: Option<Option<Arc<Capture>>>) -> Result<Chunks, (Outcome, String)> {
+        let State { mirrors, bytes, config, shedding, .. } = &*self.state;
+        let shed = |reason: String| {
+            shedding.shed(&reason);
+            (Outcome::Shed, reason)
+        };
+        if self.permit.is_none() {
+            return Err(shed(format!("{} mirrored requests are under way", mirrors.limit())));
+        }
+        let body = body.ok_or_else(|| (Outcome::Shutdown, STOPPING.into()))?;
+        let body = body.ok_or_else(|| (Outcome::ClientGone, "the request went away".into()))?;
+        match (&body.end, body.over) {
+            (End::Broken(reason), _) => Err((Outcome::ClientGone, reason.clone())),
+            (End::Abandoned, _) => Err((Outcome::ClientGone, "the upload did not end in time".into())),
+            (End::Complete, Some(Over::Cap)) => {
+                let reason = format!("{} bytes, the cap is {}", body.length, config.limits.body);
+                Err((Outcome::BodyTooLarge, reason))
+            }
+            (End::Complete, Some(Over::Budget)) => {
+                Err(shed(format!("captured bodies hold {} bytes", bytes.limit())))
+            }
+            (End::Complete, None) => Ok(Chunks::new(body)),
+        }
     }
 }
 
@@ -146,12 +143,11 @@ struct One {
 }
 
 impl One {
-    async fn run(mut self, sending: Option<(Arc<Head>, Chunks)>, unsent: Option<Leg>) {
+    async fn run(mut self, head: Arc<Head>, copy: Result<Chunks, (Outcome, String)>) {
         // The bytes of the shadow's answer count until the exchange is published.
-        let (shadow, answer) = match (sending, unsent) {
-            (Some((head, copy)), None) => self.send(&head, copy).await,
-            (_, Some(leg)) => (leg, None),
-            (None, None) => (Leg::unsent(Outcome::ClientGone, "there was no whole request to send"), None),
+        let (shadow, answer) = match copy {
+            Ok(copy) => self.send(&head, copy).await,
+            Err((outcome, reason)) => (Leg::unsent(outcome, reason), None),
         };
         let primary = self.primary.wait_for(Option::is_some).await.ok().and_then(|leg| leg.clone());
         let primary = primary.map_or_else(|| Leg::unsent(Outcome::Shutdown, STOPPING), Arc::unwrap_or_clone);
@@ -188,9 +184,7 @@ impl One {
         leg.latency_us = Some(micros(dispatch.at.elapsed()));
         leg.inflight_peak = Some(dispatch.under_way.peak());
         leg.attempts = leg.attempts.max(u32::from(leg.outcome != Outcome::Refused));
-        if leg.outcome.ending() == Ending::Failed {
-            upstream.failed(&dispatch, &leg);
-        }
+        upstream.note(&dispatch, &leg);
         (leg, answer)
     }
 
@@ -212,7 +206,7 @@ impl One {
         };
         leg.attempts = attempts;
         leg.first_byte_us = Some(micros(dispatch.at.elapsed()));
-        self.state.describe_answer(leg, &response, connection(&response));
+        self.state.describe_answer(leg, &response);
         let held = self.state.bytes.portion();
         let grace = std::time::Duration::ZERO;
         let (mut body, mut capture) =
@@ -222,8 +216,8 @@ impl One {
         captured(&mut capture).await.ok_or_else(|| (Outcome::Incomplete, "the answer went away".into()))
     }
 
-    fn publish(&self, primary: Leg, shadow: Leg) {
-        let state = &self.state;
+    fn publish(self, primary: Leg, shadow: Leg) {
+        let state = self.state;
         state.account.ended(self.shadow, shadow.outcome, shadow.inflight);
         let configured = &state.config.shadows[self.shadow];
         let id = exchange::Uuid::now_v7();
@@ -232,7 +226,7 @@ impl One {
             run: state.config.run.clone(),
             proxy: state.config.name.clone(),
             sequence: state.account.next_sequence(),
-            request: Request::clone(&self.request),
+            request: Arc::unwrap_or_clone(self.request),
             primary,
             shadow,
             shadow_target: configured.target.name.clone(),

@@ -52,9 +52,8 @@ impl Notice {
     }
 
     /// Tells of a copy that was shed.
-    pub(crate) fn shed(&self, leg: &Leg) {
+    pub(crate) fn shed(&self, reason: &str) {
         if let Some(shed) = self.due(Instant::now()) {
-            let reason = leg.reason.as_str();
             tracing::warn!(reason, shed, "copies are shed: clients are served, the comparison misses them");
         }
     }

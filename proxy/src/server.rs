@@ -27,6 +27,9 @@ const HEAD_TIMEOUT: Duration = Duration::from_secs(120);
 /// How long nothing may move on a client's connection in the middle of a request or an answer; more where the primary may take longer.
 const IDLE: Duration = Duration::from_secs(600);
 
+/// Pause after a failed accept: out of descriptors, it would fail again at once.
+pub(crate) const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+
 /// How long the publisher may take for what is left at a stop: with the drain, less than the 30 s that a supervisor commonly gives.
 const FLUSH: Duration = Duration::from_secs(6);
 
@@ -104,7 +107,7 @@ async fn accept(
             Err(error) => {
                 // Out of descriptors, or the client gave up in the backlog: neither is a reason to stop.
                 tracing::warn!(%error, "a connection could not be accepted");
-                tokio::time::sleep(Duration::from_millis(50)).await;
+                tokio::time::sleep(ACCEPT_PAUSE).await;
                 continue;
             }
         };

@@ -17,7 +17,7 @@ use crate::headers::Redaction;
 use crate::notice::Notice;
 use crate::publish::Publish;
 use crate::sample::Sampler;
-use crate::upstream::Upstream;
+use crate::upstream::{Upstream, connection};
 
 /// The shared state of one running proxy.
 pub(crate) struct State {
@@ -77,15 +77,10 @@ impl State {
     }
 
     /// Notes what the head of an answer says.
-    pub(crate) fn describe_answer(
-        &self,
-        leg: &mut Leg,
-        response: &Response<Incoming>,
-        connection: Option<String>,
-    ) {
+    pub(crate) fn describe_answer(&self, leg: &mut Leg, response: &Response<Incoming>) {
         leg.status = Some(response.status().as_u16());
         leg.headers = self.redaction.headers(response.headers());
         leg.reported_load = leg.header("endpoint-load-metrics").map(str::to_owned);
-        leg.connection = connection;
+        leg.connection = connection(response);
     }
 }

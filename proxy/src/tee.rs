@@ -87,7 +87,7 @@ where
     under_way: Option<UnderWay>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Copy {
     chunks: Vec<Bytes>,
     /// Small chunks that follow on `chunks`.
@@ -181,16 +181,7 @@ where
         under_way: Option<UnderWay>,
     ) -> (Self, Captured) {
         let (done, receiver) = watch::channel(None);
-        let copy = Copy {
-            chunks: Vec::new(),
-            joined: BytesMut::new(),
-            length: 0,
-            cap,
-            kept: 0,
-            over: None,
-            held: Some(held),
-            done: Some(done),
-        };
+        let copy = Copy { cap, held: Some(held), done: Some(done), ..Copy::default() };
         let mut tee = Self { inner: Some(inner), copy, grace, under_way };
         tee.finish_if_ended();
         (tee, receiver)
@@ -258,19 +249,9 @@ where
             self.finish(End::Abandoned);
             return;
         };
-        let empty = Copy {
-            chunks: Vec::new(),
-            joined: BytesMut::new(),
-            length: 0,
-            cap: 0,
-            kept: 0,
-            over: None,
-            held: None,
-            done: None,
-        };
         let rest = Self {
             inner: Some(inner),
-            copy: std::mem::replace(&mut self.copy, empty),
+            copy: std::mem::take(&mut self.copy),
             grace: Duration::ZERO,
             under_way: self.under_way.take(),
         };

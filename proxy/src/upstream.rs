@@ -1,11 +1,12 @@
 //! Sending a request to a node of a target: choice of the node, load, connection pool, one replay on a stale
 //! connection, and what went wrong said as data.
 
+use std::error::Error;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use exchange::{Leg, Outcome};
+use exchange::{Ending, Leg, Outcome};
 use http::header::{CONTENT_LENGTH, HOST, TRANSFER_ENCODING};
 use http::uri::{PathAndQuery, Scheme};
 use http::{HeaderMap, HeaderValue, Method, Request, Response, Uri};
@@ -109,9 +110,11 @@ impl Upstream {
         Dispatch { node, at, reading, under_way }
     }
 
-    /// Tells, now and then, of a leg that failed.
-    pub(crate) fn failed(&self, dispatch: &Dispatch, leg: &Leg) {
-        self.notices[dispatch.node].failed(&self.target.name, leg);
+    /// Tells, now and then, of a leg that has ended by failing.
+    pub(crate) fn note(&self, dispatch: &Dispatch, leg: &Leg) {
+        if leg.outcome.ending() == Ending::Failed {
+            self.notices[dispatch.node].failed(&self.target.name, leg);
+        }
     }
 
     /// What is known of a leg when its request has been dispatched; the outcome is to be filled in.
@@ -201,24 +204,19 @@ fn broke_without_answer(error: &ClientError) -> bool {
 
 /// Whether an error of the HTTP library for which `is` holds is among the causes.
 fn caused_by(error: &ClientError, is: impl Fn(&hyper::Error) -> bool) -> bool {
-    let mut source = std::error::Error::source(error);
-    while let Some(cause) = source {
-        if cause.downcast_ref::<hyper::Error>().is_some_and(&is) {
-            return true;
-        }
-        source = cause.source();
-    }
-    false
+    causes(error).any(|cause| cause.downcast_ref::<hyper::Error>().is_some_and(&is))
+}
+
+fn causes<'a>(error: &'a ClientError) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
+    std::iter::successors(error.source(), |cause: &&'a (dyn Error + 'static)| (*cause).source())
 }
 
 fn failure(error: &ClientError, node: &Node, attempts: u32) -> Failure {
     let outcome = outcome_of(error);
     let mut reason = format!("{}: {error}", node.name);
-    let mut source = std::error::Error::source(error);
-    while let Some(cause) = source {
+    for cause in causes(error) {
         reason.push_str(": ");
         reason.push_str(&cause.to_string());
-        source = cause.source();
     }
     let attempts = if outcome == Outcome::Refused { 0 } else { attempts };
     Failure { outcome, reason, attempts }

@@ -1,5 +1,6 @@
 //! The client sees the primary, the whole primary and nothing but the primary.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -94,23 +95,32 @@ async fn an_answer_is_the_same_with_mirroring_on_and_off() {
     assert_eq!(unmirrored.stop().await.1.exchanges().len(), 0);
 }
 
-#[tokio::test]
-async fn the_answer_streams_before_it_is_complete() {
+/// Starts a server that sends `first` at once and `rest`, chunk by chunk, when it is told to.
+async fn in_two_parts(first: Bytes, rest: Vec<Bytes>) -> (SocketAddr, Arc<Notify>) {
     let go_on = Arc::new(Notify::new());
     let wait = go_on.clone();
-    let primary = serve(move |_| {
-        let wait = wait.clone();
+    let address = serve(move |_| {
+        let (wait, first, rest) = (wait.clone(), first.clone(), rest.clone());
         async move {
             let (mut sender, body) = Channel::<Bytes, std::io::Error>::new(1);
             tokio::spawn(async move {
-                sender.send_data(Bytes::from_static(b"first")).await.unwrap();
+                sender.send_data(first).await.unwrap();
                 wait.notified().await;
-                sender.send_data(Bytes::from_static(b"second")).await.unwrap();
+                for chunk in rest {
+                    sender.send_data(chunk).await.unwrap();
+                }
             });
             Response::new(body.boxed())
         }
     })
     .await;
+    (address, go_on)
+}
+
+#[tokio::test]
+async fn the_answer_streams_before_it_is_complete() {
+    let (primary, go_on) =
+        in_two_parts(Bytes::from_static(b"first"), vec![Bytes::from_static(b"second")]).await;
     let proxy = Proxy::start(primary, echo("b").await).await;
     let mut stream = write(proxy.address, b"POST / HTTP/1.1\r\nhost: t\r\ncontent-length: 0\r\n\r\n").await;
     let mut seen = Vec::new();
@@ -127,23 +137,8 @@ async fn the_answer_streams_before_it_is_complete() {
 
 #[tokio::test]
 async fn a_client_that_goes_away_ends_neither_leg() {
-    let go_on = Arc::new(Notify::new());
-    let wait = go_on.clone();
-    let primary = serve(move |_| {
-        let wait = wait.clone();
-        async move {
-            let (mut sender, body) = Channel::<Bytes, std::io::Error>::new(1);
-            tokio::spawn(async move {
-                sender.send_data(Bytes::from(vec![b'x'; 1000])).await.unwrap();
-                wait.notified().await;
-                for _ in 0..100 {
-                    sender.send_data(Bytes::from(vec![b'x'; 10_000])).await.unwrap();
-                }
-            });
-            Response::new(body.boxed())
-        }
-    })
-    .await;
+    let rest = vec![Bytes::from(vec![b'x'; 10_000]); 100];
+    let (primary, go_on) = in_two_parts(Bytes::from(vec![b'x'; 1000]), rest).await;
     let proxy = Proxy::start(primary, echo("b").await).await;
     let mut stream = write(proxy.address, b"POST / HTTP/1.1\r\nhost: t\r\ncontent-length: 2\r\n\r\nhi").await;
     let mut buffer = [0; 64];

@@ -6,7 +6,7 @@ use crate::stats::risk_ratio::RiskRatio;
 use crate::stats::{Share, fdr, fisher, homogeneity, newcombe, normal, onset, risk_ratio, trend};
 use crate::summary::{Example, Rate};
 use crate::text::{count, named_probability, percent, range, significant};
-use crate::view::{LoadBin, NodeView, View, by_load, by_peak, levels, load_bins};
+use crate::view::{LoadBin, NodeView, View, by_load, by_peak, levels, load_bins, mid_rank_bins};
 
 /// High load must be at least so many times as bad as low load …
 const RATIO: f64 = 3.0;
@@ -40,13 +40,13 @@ impl<'v, 'a> Trend<'v, 'a> {
     /// `None` where no trend is defined: no events, or one load level.
     fn of(view: &'v View<'a>, bins: usize, confidence: f64, skip: impl Fn(&str) -> bool) -> Option<Self> {
         let nodes: Vec<&NodeView<'a>> = view.nodes.iter().filter(|node| !skip(node.name)).collect();
-        let levels_of = load_bins(nodes.iter().copied(), bins);
+        let pooled = by_load(nodes.iter().copied());
+        let levels_of = mid_rank_bins(&pooled, bins);
         let strata: Vec<_> = nodes
             .iter()
             .map(|node| levels(&levels_of, |bin| node.share(SERIOUS, |load| bin.holds(load))))
             .collect();
         let p_value = normal::upper_tail(trend::stratified(&strata)?);
-        let pooled = by_load(nodes.iter().copied());
         let loads: Vec<u32> = pooled.keys().copied().collect();
         let shares: Vec<Share> = pooled.values().map(Counts::serious_share).collect();
         let split = onset::step(&shares)?;

@@ -1,15 +1,14 @@
 //! Recording in the proxy's own process: a bounded queue between the proxy and a recorder thread.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow};
-use bytes::Bytes;
 use exchange::DropReason;
-use proxy::publish::{Kind, Publish, Published};
+use proxy::publish::{Kind, Message, Publish, Published, Tally};
 use recorder::{Local, Progress, RecordError, Settings};
 
 /// Messages that may wait.
@@ -26,7 +25,7 @@ const TICK: Duration = Duration::from_secs(1);
 
 /// The proxy's end.
 pub(crate) struct Folder {
-    queue: SyncSender<(Kind, Bytes)>,
+    queue: SyncSender<Message>,
     shared: Arc<Shared>,
     out: String,
 }
@@ -38,8 +37,8 @@ pub(crate) struct Recording(JoinHandle<Recorded>);
 struct Shared {
     taken: AtomicU64,
     bytes: AtomicU64,
-    delivered: AtomicU64,
-    failed: AtomicU64,
+    /// Whether something has been lost.
+    lossy: AtomicBool,
     done: Mutex<u64>,
     progressed: Condvar,
 }
@@ -81,25 +80,53 @@ impl Recording {
 struct Writing<'a> {
     local: Local,
     shared: &'a Shared,
-    /// Exchanges taken from the queue.
-    exchanges: u64,
+    /// Rows that are counted as delivered: they are in the set or in the open file.
+    rows: u64,
+    /// Files put into the set.
+    files: u64,
+    /// Whose rows the open file holds, in their order.
+    open: Vec<(Arc<Tally>, u64)>,
     error: Option<RecordError>,
     /// Until when nothing is tried: a full disk would refuse every message.
     pause: Option<Instant>,
 }
 
 impl Writing<'_> {
-    fn settle(&mut self, result: Result<(), RecordError>) {
+    /// Counts what a step of the recorder did to the exchanges, `taken` among them.
+    fn settle(&mut self, result: Result<(), RecordError>, taken: Option<&Arc<Tally>>) {
         if let Err(error) = result {
             tracing::error!(%error, retry_s = RETRY.as_secs(), "recording failed: the proxy serves on, what is mirrored meanwhile is lost and counted");
             self.error = Some(error);
             self.pause = Some(Instant::now() + RETRY);
         }
-        // Rows of a file that could not be put into the set are gone from the progress: what is counted as delivered is
-        // in the set or in the open file.
-        let rows = self.local.progress().rows;
-        self.shared.delivered.store(rows, Ordering::Relaxed);
-        self.shared.failed.store(self.exchanges.saturating_sub(rows), Ordering::Relaxed);
+        let progress = self.local.progress();
+        match taken {
+            Some(tally) if progress.rows > self.rows => {
+                tally.add_delivered(1);
+                match self.open.last_mut() {
+                    Some((last, rows)) if Arc::ptr_eq(last, tally) => *rows += 1,
+                    _ => self.open.push((tally.clone(), 1)),
+                }
+            }
+            Some(tally) => self.lose(tally, 1),
+            None => {}
+        }
+        // Rows of a file that could not be put into the set are gone from the progress.
+        let mut gone = self.rows.saturating_sub(progress.rows);
+        while let Some((tally, rows)) = self.open.pop_if(|_| gone > 0) {
+            tally.take_back_delivered(rows);
+            self.lose(&tally, rows);
+            gone = gone.saturating_sub(rows);
+        }
+        if progress.files > self.files {
+            self.open.clear();
+        }
+        (self.rows, self.files) = (progress.rows, progress.files);
+    }
+
+    fn lose(&self, tally: &Tally, rows: u64) {
+        tally.add_dropped(DropReason::DeliveryFailed, rows);
+        self.shared.lossy.store(true, Ordering::Relaxed);
     }
 
     fn paused(&self) -> bool {
@@ -107,26 +134,26 @@ impl Writing<'_> {
     }
 }
 
-fn record(local: Local, messages: &Receiver<(Kind, Bytes)>, shared: &Shared) -> Recorded {
-    let mut writing = Writing { local, shared, exchanges: 0, error: None, pause: None };
+fn record(local: Local, messages: &Receiver<Message>, shared: &Shared) -> Recorded {
+    let mut writing = Writing { local, shared, rows: 0, files: 0, open: vec![], error: None, pause: None };
     loop {
-        let result = match messages.recv_timeout(TICK) {
+        match messages.recv_timeout(TICK) {
             Err(RecvTimeoutError::Disconnected) => break,
-            Err(RecvTimeoutError::Timeout) if writing.paused() => Ok(()),
-            Err(RecvTimeoutError::Timeout) => writing.local.tick(),
-            Ok((kind, message)) => {
-                let size = message.len() as u64;
-                writing.exchanges += u64::from(kind == Kind::Exchange);
-                let result = if writing.paused() { Ok(()) } else { writing.local.append(message) };
-                writing.settle(result);
+            Err(RecvTimeoutError::Timeout) if writing.paused() => {}
+            Err(RecvTimeoutError::Timeout) => {
+                let result = writing.local.tick();
+                writing.settle(result, None);
+            }
+            Ok(Message { kind, payload, tally, .. }) => {
+                let size = payload.len() as u64;
+                let result = if writing.paused() { Ok(()) } else { writing.local.append(payload) };
+                writing.settle(result, (kind == Kind::Exchange).then_some(&tally));
                 shared.bytes.fetch_sub(size, Ordering::Relaxed);
                 // A plain number: whoever died with the lock held left it whole.
                 *shared.done.lock().unwrap_or_else(PoisonError::into_inner) += 1;
                 shared.progressed.notify_all();
-                continue;
             }
-        };
-        writing.settle(result);
+        }
     }
     let Writing { local, error, .. } = writing;
     let before = local.progress();
@@ -141,13 +168,13 @@ fn record(local: Local, messages: &Receiver<(Kind, Bytes)>, shared: &Shared) -> 
 }
 
 impl Publish for Folder {
-    fn publish(&self, kind: Kind, _: &[u8], message: Bytes) -> Result<(), DropReason> {
-        let size = message.len() as u64;
+    fn publish(&self, message: Message) -> Result<(), DropReason> {
+        let size = message.payload.len() as u64;
         if self.shared.bytes.fetch_add(size, Ordering::Relaxed) + size > QUEUE_BYTES {
             self.shared.bytes.fetch_sub(size, Ordering::Relaxed);
             return Err(DropReason::QueueFull);
         }
-        match self.queue.try_send((kind, message)) {
+        match self.queue.try_send(message) {
             Ok(()) => {
                 self.shared.taken.fetch_add(1, Ordering::Relaxed);
                 Ok(())
@@ -165,12 +192,9 @@ impl Publish for Folder {
     fn published(&self) -> Published {
         let shared = &self.shared;
         let done = *shared.done.lock().unwrap_or_else(PoisonError::into_inner);
-        let failed = shared.failed.load(Ordering::Relaxed);
         Published {
-            delivered: shared.delivered.load(Ordering::Relaxed),
-            failed,
             waiting: shared.taken.load(Ordering::Relaxed).saturating_sub(done),
-            connected: failed == 0,
+            connected: !shared.lossy.load(Ordering::Relaxed),
         }
     }
 

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use exchange::ledger::load_bin;
 use exchange::{DropReason, Item, Ledger, LedgerItem, Outcome};
 
-use crate::publish::Published;
+use crate::publish::Tally;
 
 /// Counts since the start.
 #[derive(Debug)]
@@ -15,8 +15,7 @@ pub(crate) struct Account {
     targets: Vec<String>,
     mirrored: Vec<AtomicU64>,
     outcomes: Mutex<BTreeMap<(usize, Outcome, u32), u64>>,
-    queue_full: AtomicU64,
-    refused: AtomicU64,
+    tally: Arc<Tally>,
     sequence: AtomicU64,
     snapshot: AtomicU64,
     /// Answers given to clients, by hundreds of the status (index 1 to 5) and 0 for none.
@@ -36,8 +35,7 @@ impl Account {
             mirrored: targets.iter().map(|_| AtomicU64::new(0)).collect(),
             targets,
             outcomes: Mutex::default(),
-            queue_full: AtomicU64::new(0),
-            refused: AtomicU64::new(0),
+            tally: Arc::default(),
             sequence: AtomicU64::new(0),
             snapshot: AtomicU64::new(0),
             answers: Default::default(),
@@ -54,12 +52,14 @@ impl Account {
         *outcomes.entry((target, outcome, load_bin(inflight))).or_default() += 1;
     }
 
+    /// What became of the exchanges of this run, counted by the publisher.
+    pub(crate) fn tally(&self) -> Arc<Tally> {
+        self.tally.clone()
+    }
+
+    /// Counts an exchange that the publisher did not take.
     pub(crate) fn not_taken(&self, reason: DropReason) {
-        match reason {
-            DropReason::QueueFull => &self.queue_full,
-            DropReason::DeliveryFailed => &self.refused,
-        }
-        .fetch_add(1, Ordering::Relaxed);
+        self.tally.add_dropped(reason, 1);
     }
 
     pub(crate) fn answered(&self, status: u16) {
@@ -72,14 +72,10 @@ impl Account {
 
     /// The counts as ledger items. Counts that come later in a request's life are read first, so that a snapshot taken
     /// under load never shows more endings than beginnings.
-    pub(crate) fn snapshot(&self, published: Published) -> Snapshot {
+    pub(crate) fn snapshot(&self) -> Snapshot {
         let all = |item, count| LedgerItem { item, target: String::new(), inflight_from: 0, count };
-        let failed = published.failed + self.refused.load(Ordering::Relaxed);
-        let mut items = vec![
-            all(Item::Delivered, published.delivered),
-            all(Item::Dropped(DropReason::QueueFull), self.queue_full.load(Ordering::Relaxed)),
-            all(Item::Dropped(DropReason::DeliveryFailed), failed),
-        ];
+        let mut items = vec![all(Item::Delivered, self.tally.delivered())];
+        items.extend(DropReason::ALL.map(|reason| all(Item::Dropped(reason), self.tally.dropped(reason))));
         let outcomes = self.outcomes.lock().unwrap_or_else(PoisonError::into_inner).clone();
         items.extend(outcomes.into_iter().map(|((target, outcome, inflight_from), count)| LedgerItem {
             item: Item::Outcome(outcome),
@@ -98,14 +94,14 @@ impl Account {
     }
 
     /// The next ledger record.
-    pub(crate) fn ledger(&self, proxy: &str, run: &str, closing: bool, published: Published) -> Ledger {
+    pub(crate) fn ledger(&self, proxy: &str, run: &str, closing: bool) -> Ledger {
         Ledger {
             proxy: proxy.to_owned(),
             run: run.to_owned(),
             at_us: crate::now_us(),
             snapshot: self.snapshot.fetch_add(1, Ordering::Relaxed),
             closing,
-            items: self.snapshot(published).items,
+            items: self.snapshot().items,
         }
     }
 }
@@ -123,8 +119,9 @@ mod tests {
             account.ended(0, outcome, inflight);
         }
         account.not_taken(DropReason::QueueFull);
-        let published = Published { delivered: 8, failed: 1, ..Published::default() };
-        let ledger = account.ledger("p", "r", true, published);
+        account.tally().add_delivered(8);
+        account.tally().add_dropped(DropReason::DeliveryFailed, 1);
+        let ledger = account.ledger("p", "r", true);
         let mirrored = ledger.total(|item| item == Item::Mirrored);
         let ended = ledger.total(|item| matches!(item, Item::Outcome(_)));
         let accounted = ledger.total(|item| matches!(item, Item::Delivered | Item::Dropped(_)));
@@ -136,7 +133,7 @@ mod tests {
     fn snapshots_and_sequences_are_numbered_without_gaps() {
         let account = Account::new(vec![]);
         assert_eq!([account.next_sequence(), account.next_sequence()], [0, 1]);
-        let number = || account.ledger("p", "r", false, Published::default()).snapshot;
+        let number = || account.ledger("p", "r", false).snapshot;
         assert_eq!([number(), number()], [0, 1]);
     }
 }

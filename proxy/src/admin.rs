@@ -71,7 +71,7 @@ fn ready(state: &State) -> Response<Reply> {
 
 fn status(state: &State) -> serde_json::Value {
     let published = state.publisher.published();
-    let snapshot = state.account.snapshot(published);
+    let snapshot = state.account.snapshot();
     let total = |keep: &dyn Fn(Item) -> bool| -> u64 {
         snapshot.items.iter().filter(|entry| keep(entry.item)).map(|entry| entry.count).sum()
     };
@@ -93,7 +93,7 @@ fn status(state: &State) -> serde_json::Value {
         "shadows": state.shadows.iter().map(target).collect::<Vec<_>>(),
         "mirrored": total(&|item| item == Item::Mirrored),
         "ended": total(&|item| matches!(item, Item::Outcome(_))),
-        "delivered": published.delivered,
+        "delivered": total(&|item| item == Item::Delivered),
         "dropped": total(&|item| matches!(item, Item::Dropped(_))),
         "waiting": published.waiting,
         "under_way": {"exchanges": state.mirrors.used(), "bytes": state.bytes.used()},

@@ -49,8 +49,9 @@ struct Scrape {
 impl Scrape {
     fn of(state: &State) -> Self {
         let published = state.publisher.published();
-        let snapshot = state.account.snapshot(published);
-        let (mut mirrored, mut exchanges, mut dropped) = (Vec::new(), Vec::new(), Vec::new());
+        let snapshot = state.account.snapshot();
+        let (mut mirrored, mut exchanges) = (Vec::new(), Vec::new());
+        let (mut delivered, mut dropped) = (Vec::new(), Vec::new());
         for entry in &snapshot.items {
             let target = ("target", entry.target.clone());
             match entry.item {
@@ -66,7 +67,7 @@ impl Scrape {
                 Item::Dropped(reason) => {
                     dropped.push((vec![("reason", reason.as_str().into())], entry.count))
                 }
-                Item::Delivered => {}
+                Item::Delivered => delivered.push((vec![], entry.count)),
             }
         }
         let classes = ["1xx", "2xx", "3xx", "4xx", "5xx"];
@@ -81,7 +82,7 @@ impl Scrape {
                 ("shadowdiff_responses", responses.collect()),
                 ("shadowdiff_mirrored", mirrored),
                 ("shadowdiff_exchanges", exchanges),
-                ("shadowdiff_delivered", vec![(vec![], published.delivered)]),
+                ("shadowdiff_delivered", delivered),
                 ("shadowdiff_dropped", dropped),
             ],
             gauges: vec![

@@ -4,13 +4,14 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use bytes::Bytes;
 use exchange::{Exchange, Leg, Outcome, Request};
 use http::HeaderValue;
 use http_body_util::{BodyExt, Either};
 use tokio::sync::{oneshot, watch};
 
 use crate::budget::Portion;
-use crate::publish::Kind;
+use crate::publish::{Kind, Message};
 use crate::state::State;
 use crate::tee::{Capture, Captured, Chunks, End, Over, Tee, captured};
 use crate::upstream::{Dispatch, Head, micros};
@@ -232,8 +233,13 @@ impl One {
             shadow_target: configured.target.name.clone(),
             shadow_role: configured.role,
         };
-        let message = exchange::wire::encode_exchange(exchange, state.config.limits.message);
-        if let Err(reason) = state.publisher.publish(Kind::Exchange, id.as_bytes(), message) {
+        let message = Message {
+            kind: Kind::Exchange,
+            key: Bytes::copy_from_slice(id.as_bytes()),
+            payload: exchange::wire::encode_exchange(exchange, state.config.limits.message),
+            tally: state.account.tally(),
+        };
+        if let Err(reason) = state.publisher.publish(message) {
             state.account.not_taken(reason);
         }
     }

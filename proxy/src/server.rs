@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use bytes::Bytes;
 use exchange::Ledger;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -17,7 +18,7 @@ use tokio::sync::Semaphore;
 
 use crate::config::{Config, ConfigError};
 use crate::idle::Watched;
-use crate::publish::{Kind, Publish};
+use crate::publish::{Kind, Message, Publish};
 use crate::state::State;
 use crate::{admin, forward};
 
@@ -161,9 +162,14 @@ async fn publish_ledgers(state: Arc<State>, every: Duration) {
 
 fn publish_ledger(state: &State, closing: bool) -> Ledger {
     let (name, run) = (&state.config.name, &state.config.run);
-    let ledger = state.account.ledger(name, run, closing, state.publisher.published());
-    let message = exchange::wire::encode_ledger(ledger.clone());
-    if let Err(reason) = state.publisher.publish(Kind::Ledger, name.as_bytes(), message) {
+    let ledger = state.account.ledger(name, run, closing);
+    let message = Message {
+        kind: Kind::Ledger,
+        key: Bytes::copy_from_slice(name.as_bytes()),
+        payload: exchange::wire::encode_ledger(ledger.clone()),
+        tally: state.account.tally(),
+    };
+    if let Err(reason) = state.publisher.publish(message) {
         tracing::warn!(reason = reason.as_str(), "a ledger record was not taken");
     }
     ledger
@@ -182,7 +188,7 @@ async fn close(state: &Arc<State>) -> Ledger {
         Ok(ledger) => ledger,
         Err(error) => {
             tracing::error!(%error, "the closing ledger was not published");
-            state.account.ledger(&state.config.name, &state.config.run, true, state.publisher.published())
+            state.account.ledger(&state.config.name, &state.config.run, true)
         }
     }
 }

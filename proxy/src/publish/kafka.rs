@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use bytes::Bytes;
 use exchange::DropReason;
 use rdkafka::client::ClientContext;
 use rdkafka::config::{ClientConfig, RDKafkaLogLevel};
@@ -12,7 +11,7 @@ use rdkafka::error::{KafkaError as Error, RDKafkaErrorCode};
 use rdkafka::message::DeliveryResult;
 use rdkafka::producer::{BaseRecord, Producer, ProducerContext, ThreadedProducer};
 
-use super::{Kind, Publish, Published};
+use super::{Kind, Message, Publish, Published, Tally};
 
 /// How to reach Kafka.
 #[derive(Debug, Clone)]
@@ -68,9 +67,10 @@ pub struct Kafka {
 struct Counts {
     taken: AtomicU64,
     acknowledged: AtomicU64,
-    delivered: AtomicU64,
     failed: AtomicU64,
     down: AtomicBool,
+    /// Goes with ledgers instead of a run's own: theirs is not counted.
+    ledgers: Arc<Tally>,
 }
 
 struct Context(Arc<Counts>);
@@ -98,20 +98,23 @@ impl ClientContext for Context {
 }
 
 impl ProducerContext for Context {
-    type DeliveryOpaque = Box<Kind>;
+    /// The tally itself: nothing is allocated for a message.
+    type DeliveryOpaque = Arc<Tally>;
 
-    fn delivery(&self, result: &DeliveryResult<'_>, kind: Box<Kind>) {
+    fn delivery(&self, result: &DeliveryResult<'_>, tally: Arc<Tally>) {
         let counts = &self.0;
         counts.acknowledged.fetch_add(1, Ordering::Relaxed);
-        match (result, *kind) {
-            (Ok(_), kind) => {
+        let ledger = Arc::ptr_eq(&tally, &counts.ledgers);
+        match result {
+            Ok(_) => {
                 if counts.down.swap(false, Ordering::Relaxed) {
                     tracing::info!("kafka is reachable again");
                 }
-                counts.delivered.fetch_add(u64::from(kind == Kind::Exchange), Ordering::Relaxed);
+                tally.add_delivered(1);
             }
-            (Err((error, _)), Kind::Ledger) => tracing::warn!(%error, "kafka did not take a ledger record"),
-            (Err((error, _)), Kind::Exchange) => {
+            Err((error, _)) if ledger => tracing::warn!(%error, "kafka did not take a ledger record"),
+            Err((error, _)) => {
+                tally.add_dropped(DropReason::DeliveryFailed, 1);
                 let lost = counts.failed.fetch_add(1, Ordering::Relaxed);
                 // One line for the first and then for each thousandth: a dead broker loses many.
                 if lost.is_multiple_of(1000) {
@@ -167,9 +170,14 @@ fn without_value(error: &Error) -> String {
 }
 
 impl Publish for Kafka {
-    fn publish(&self, kind: Kind, key: &[u8], message: Bytes) -> Result<(), DropReason> {
-        let record =
-            BaseRecord::with_opaque_to(&self.settings.topic, Box::new(kind)).key(key).payload(&message[..]);
+    fn publish(&self, message: Message) -> Result<(), DropReason> {
+        let tally = match message.kind {
+            Kind::Exchange => message.tally,
+            Kind::Ledger => self.counts.ledgers.clone(),
+        };
+        let record = BaseRecord::with_opaque_to(&self.settings.topic, tally)
+            .key(&message.key[..])
+            .payload(&message.payload[..]);
         match self.producer.send(record) {
             Ok(()) => {
                 self.counts.taken.fetch_add(1, Ordering::Relaxed);
@@ -190,8 +198,6 @@ impl Publish for Kafka {
         // Read in this order: an acknowledgement between the two reads must not make the difference negative.
         let acknowledged = counts.acknowledged.load(Ordering::Relaxed);
         Published {
-            delivered: counts.delivered.load(Ordering::Relaxed),
-            failed: counts.failed.load(Ordering::Relaxed),
             waiting: counts.taken.load(Ordering::Relaxed).saturating_sub(acknowledged),
             connected: !counts.down.load(Ordering::Relaxed),
         }

@@ -16,7 +16,7 @@ use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use proxy::config::{Config, Fraction, Limits, Node, Route, Sampling, Shadow, Target};
-use proxy::publish::{Kind, Publish, Published};
+use proxy::publish::{Kind, Message, Publish, Published};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
@@ -121,18 +121,20 @@ pub(crate) struct Kept {
 }
 
 impl Publish for Kept {
-    fn publish(&self, kind: Kind, _: &[u8], message: Bytes) -> Result<(), DropReason> {
+    fn publish(&self, message: Message) -> Result<(), DropReason> {
+        let Message { kind, payload, tally, .. } = message;
         let mut messages = self.messages.lock().unwrap();
         let exchanges = messages.iter().filter(|(kind, _)| *kind == Kind::Exchange).count();
         if kind == Kind::Exchange && self.limit.is_some_and(|limit| exchanges >= limit) {
             return Err(DropReason::QueueFull);
         }
-        messages.push((kind, message));
+        messages.push((kind, payload));
+        tally.add_delivered(u64::from(kind == Kind::Exchange));
         Ok(())
     }
 
     fn published(&self) -> Published {
-        Published { delivered: self.exchanges().len() as u64, connected: true, ..Published::default() }
+        Published { waiting: 0, connected: true }
     }
 
     fn flush(&self, _: Duration) {}

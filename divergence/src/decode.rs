@@ -17,7 +17,7 @@ mod v2_json;
 #[cfg(test)]
 mod tests;
 
-use crate::{Output, Rules};
+use crate::{Json, Output, Rules};
 pub(crate) use fault::shortened;
 pub use fault::{Fault, Undecodable};
 use parts::Parts;
@@ -48,10 +48,20 @@ pub struct Answer<'a> {
     pub status: u16,
     /// Headers of the answer.
     pub headers: &'a [(String, String)],
+    /// Trailers of the answer (gRPC has its status there).
+    pub trailers: &'a [(String, String)],
     /// Body as it crossed the wire (possibly compressed).
     pub body: &'a [u8],
     /// Whether `body` is only the first part.
     pub truncated: bool,
+}
+
+impl<'a> Answer<'a> {
+    /// A whole answer without trailers.
+    #[must_use]
+    pub fn new(path: &'a str, status: u16, headers: &'a [(String, String)], body: &'a [u8]) -> Self {
+        Self { path, status, headers, trailers: &[], body, truncated: false }
+    }
 }
 
 /// How an answer was read.
@@ -65,6 +75,8 @@ pub enum Protocol {
     V1Predictions,
     /// Any JSON, by configured paths.
     JsonPath,
+    /// JSON of no known shape, as a [tree](Decoded::tree).
+    Json,
 }
 
 impl Protocol {
@@ -76,6 +88,7 @@ impl Protocol {
             Self::V2Binary => "v2_binary",
             Self::V1Predictions => "v1_predictions",
             Self::JsonPath => "json_path",
+            Self::Json => "json",
         }
     }
 
@@ -98,6 +111,8 @@ pub struct Decoded {
     pub model_version: Option<String>,
     /// Outputs, sorted by name.
     pub outputs: Vec<Output>,
+    /// The answer as a whole, where it is JSON of no known shape ([`Protocol::Json`]): it has no outputs then.
+    pub tree: Option<Json<'static>>,
 }
 
 /// Reads an answer of one protocol; `None` when it is of another.

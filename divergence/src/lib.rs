@@ -5,16 +5,18 @@
 //! [`Class`]. Pure: no I/O, no clock, no randomness; nothing is aggregated over many exchanges.
 //!
 //! Modules, top down: [`mod@compare`] uses [`mod@decode`], [`rules`], [`class`] and [`output`]; [`mod@decode`] uses [`rules`] and
-//! [`output`]; [`rules`] uses [`output`].
+//! [`output`]; [`rules`] uses [`output`]; both use [`json`].
 
 pub mod class;
 pub mod compare;
 pub mod decode;
+pub mod json;
 pub mod output;
 pub mod rules;
 
 pub use class::Class;
 pub use compare::{Divergence, Side, compare};
 pub use decode::{Answer, Decoded, Fault, Protocol, Undecodable, decode};
-pub use output::{DType, Output};
+pub use json::{Json, JsonError, Number, Printed};
+pub use output::{DType, Kind, Output};
 pub use rules::{JsonOutput, OutputRule, Path, Rules, RulesError, Tolerance};

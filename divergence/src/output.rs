@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::json::Printed;
+
 /// Type of the elements as the answer declares it (Open Inference Protocol names). Answers that declare none (V1, free JSON)
 /// are `Fp64` for numbers with a fraction or exponent anywhere in the output, `Int64` for whole numbers, `Bool`, or `Bytes`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -78,11 +80,54 @@ impl DType {
     }
 }
 
+/// What the elements of an output are, where the protocol says it: how two of them are compared depends on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// Elements paired by position; of [`DType::Bytes`], each a value of its own (a label, an id).
+    #[default]
+    Tensor,
+    /// Scores paired by [`Output::keys`]: a ranking, the best classes, a reranked list.
+    Ranking,
+    /// Vectors along the last dimension, of which the direction counts.
+    Embedding,
+    /// Generated text; two texts may differ in part.
+    Text,
+    /// Generated tokens in order, as text or as ids; two answers may have different numbers of them.
+    Tokens,
+    /// Log probabilities of the generated tokens, in order; two answers may have different numbers of them. Of shape `[n, k]`: the
+    /// alternatives at each place, named by [`Output::keys`]; a place with fewer than `k` is filled with −∞ under an empty key.
+    Logprobs,
+    /// A word out of a fixed set, such as why generation ended.
+    Reason,
+    /// How much was read or written, such as the number of tokens: follows from other outputs.
+    Count,
+}
+
+impl Kind {
+    /// The name used in reports.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Tensor => "tensor",
+            Self::Ranking => "ranking",
+            Self::Embedding => "embedding",
+            Self::Text => "text",
+            Self::Tokens => "tokens",
+            Self::Logprobs => "logprobs",
+            Self::Reason => "reason",
+            Self::Count => "count",
+        }
+    }
+}
+
 /// One named output of an answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Output {
     /// Name in the answer.
     pub name: String,
+    /// What the elements are.
+    pub kind: Kind,
     /// Type of the elements.
     pub dtype: DType,
     /// Shape; empty for a scalar.
@@ -95,4 +140,27 @@ pub struct Output {
     pub text: Vec<String>,
     /// How many elements were JSON `null`.
     pub nulls: usize,
+    /// What each element stands for (index of a document, class, token), one key per element; empty where the position says it.
+    pub keys: Vec<String>,
+    /// How finely the numbers were printed; `None` where they came in binary, or none was finite.
+    pub printed: Option<Printed>,
+}
+
+impl Output {
+    /// An output without elements.
+    #[must_use]
+    pub fn new(name: impl Into<String>, dtype: DType, shape: Vec<u64>) -> Self {
+        Self {
+            name: name.into(),
+            kind: Kind::Tensor,
+            dtype,
+            shape,
+            values: Vec::new(),
+            exact: None,
+            text: Vec::new(),
+            nulls: 0,
+            keys: Vec::new(),
+            printed: None,
+        }
+    }
 }

@@ -29,8 +29,7 @@ fn entry(text: &str) -> Option<(f64, &str)> {
 }
 
 fn numbers(output: &Output, values: Vec<f64>) -> Output {
-    let (name, shape) = (output.name.clone(), output.shape.clone());
-    Output { name, dtype: DType::Fp32, shape, values, exact: None, text: Vec::new(), nulls: 0 }
+    Output { values, ..Output::new(output.name.clone(), DType::Fp32, output.shape.clone()) }
 }
 
 #[cfg(test)]

@@ -7,14 +7,12 @@ mod degeneration;
 mod properties;
 
 fn output(name: &str, dtype: DType, shape: &[u64], values: &[f64]) -> Output {
-    let (name, shape, values) = (name.to_owned(), shape.to_vec(), values.to_vec());
-    Output { name, dtype, shape, values, exact: None, text: vec![], nulls: 0 }
+    Output { values: values.to_vec(), ..Output::new(name, dtype, shape.to_vec()) }
 }
 
 fn text(name: &str, items: &[&str]) -> Output {
-    let shape = vec![items.len() as u64];
     let text = items.iter().map(|item| (*item).to_owned()).collect();
-    Output { name: name.to_owned(), dtype: DType::Bytes, shape, values: vec![], exact: None, text, nulls: 0 }
+    Output { text, ..Output::new(name, DType::Bytes, vec![items.len() as u64]) }
 }
 
 fn scores(values: &[f64]) -> Output {
@@ -26,7 +24,7 @@ fn row(values: &[f64]) -> Output {
 }
 
 fn answer(outputs: Vec<Output>) -> Decoded {
-    Decoded { protocol: Protocol::V2Json, model: None, model_version: None, outputs }
+    Decoded { protocol: Protocol::V2Json, model: None, model_version: None, outputs, tree: None }
 }
 
 fn judged(primary: Vec<Output>, shadow: Vec<Output>, rules: &Rules) -> Divergence {

@@ -37,7 +37,7 @@ pub(super) fn read(parts: &Parts<'_>, rules: &Rules) -> Option<Result<Decoded, U
             });
         }
         let model = names::model(parts.path);
-        Ok(Decoded { protocol: Protocol::JsonPath, model, model_version: None, outputs })
+        Ok(Decoded { protocol: Protocol::JsonPath, model, model_version: None, outputs, tree: None })
     };
     Some(decode())
 }

@@ -17,8 +17,7 @@ pub(super) struct Builder {
 impl Builder {
     /// An output without elements yet.
     pub(super) fn new(name: &str, dtype: DType, shape: Vec<u64>) -> Self {
-        let name = name.to_owned();
-        Self { output: Output { name, dtype, shape, values: vec![], exact: None, text: vec![], nulls: 0 } }
+        Self { output: Output::new(name, dtype, shape) }
     }
 
     /// The type.

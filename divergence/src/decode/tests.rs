@@ -9,7 +9,7 @@ const INFER: &str = "/v2/models/m/infer";
 
 fn read(path: &str, headers: &[(&str, &str)], body: &[u8], rules: &Rules) -> Result<Decoded, Undecodable> {
     let headers: Vec<_> = headers.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect();
-    decode(&Answer { path, status: 200, headers: &headers, body, truncated: false }, rules)
+    decode(&Answer::new(path, 200, &headers, body), rules)
 }
 
 fn plain(path: &str, body: &str) -> Result<Decoded, Undecodable> {

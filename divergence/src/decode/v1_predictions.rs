@@ -34,6 +34,7 @@ pub(super) fn read(parts: &Parts<'_>) -> Option<Result<Decoded, Undecodable>> {
         model,
         model_version,
         outputs,
+        tree: None,
     }))
 }
 

@@ -49,7 +49,7 @@ pub(super) fn decoded(parts: &Parts<'_>, protocol: Protocol, outputs: Vec<Output
         _ => None,
     };
     let model = text("model_name").or_else(|| names::model(parts.path));
-    Decoded { protocol, model, model_version: text("model_version"), outputs }
+    Decoded { protocol, model, model_version: text("model_version"), outputs, tree: None }
 }
 
 /// Name of an output for its faults.

@@ -13,7 +13,7 @@ pub(crate) struct Response {
 
 impl Response {
     pub(crate) fn answer<'a>(&'a self, path: &'a str) -> Answer<'a> {
-        Answer { path, status: self.status, headers: &self.headers, body: &self.body, truncated: false }
+        Answer::new(path, self.status, &self.headers, &self.body)
     }
 
     fn header(&self, name: &str) -> Option<&str> {

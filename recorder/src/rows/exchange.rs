@@ -28,11 +28,8 @@ pub(crate) fn judge(exchange: &Exchange, settings: &Settings) -> Judged {
         }
         let status = leg.status.ok_or("answered without a status")?;
         let answer = Answer {
-            path: &exchange.request.path,
-            status,
-            headers: &leg.headers,
-            body: &leg.body.bytes,
             truncated: leg.body.truncated,
+            ..Answer::new(&exchange.request.path, status, &leg.headers, &leg.body.bytes)
         };
         divergence::decode(&answer, &settings.rules).map_err(|reason| reason.to_string())
     };
@@ -241,13 +238,8 @@ mod tests {
     #[test]
     fn texts_are_cut_at_the_cap_between_characters() {
         let output = |text: &[&str]| divergence::Output {
-            name: "t".into(),
-            dtype: divergence::DType::Bytes,
-            shape: vec![],
-            values: vec![],
-            exact: None,
             text: text.iter().map(|text| (*text).to_owned()).collect(),
-            nulls: 0,
+            ..divergence::Output::new("t", divergence::DType::Bytes, vec![])
         };
         assert_eq!(texts(&[output(&[])], 9), None);
         assert_eq!(texts(&[output(&["a"]), output(&["b\""])], 9).unwrap(), r#"["a","b\""]"#);

@@ -7,7 +7,7 @@ use super::*;
 #[test]
 fn a_failed_or_cut_answer_says_so() {
     let of = |status, truncated, body: &'static [u8]| {
-        decode(&Answer { path: INFER, status, headers: &[], body, truncated }, &Rules::default())
+        decode(&Answer { truncated, ..Answer::new(INFER, status, &[], body) }, &Rules::default())
     };
     assert_eq!(reason(of(500, true, b"{}")), "status 500");
     assert_eq!(reason(of(304, false, b"")), "status 304");

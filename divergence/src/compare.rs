@@ -6,7 +6,6 @@ mod elements;
 mod printed;
 mod rows;
 mod structure;
-mod ulp;
 mod verdict;
 
 #[cfg(test)]

@@ -6,19 +6,18 @@
 
 use half::{bf16, f16};
 
-use super::structure::Pair;
 use crate::DType;
 
-/// Largest distance; `None` when no element defines one, or an answer declares no type.
-pub(super) fn largest(pair: &Pair<'_>) -> Option<i64> {
-    if !pair.declared || !pair.dtype.is_float() {
-        return None;
-    }
-    pair.values().filter_map(|(p, s)| distance(p, s, pair.dtype)).max()
+/// The distances of all elements that define one, in their order.
+#[must_use]
+pub fn distances(p: &[f64], c: &[f64], dtype: DType) -> Vec<i64> {
+    p.iter().zip(c).filter_map(|(p, c)| distance(*p, *c, dtype)).collect()
 }
 
-/// Distance of two values; `None` where it is not defined.
-pub(super) fn distance(p: f64, s: f64, dtype: DType) -> Option<i64> {
+/// Distance of two values in representable values of the type; `None` for types that are no floats, NaN, infinities, and where P is
+/// below the smallest normal number. Largest against infinity would be 1, and 0 against the smallest normal 8,388,608 (FP32).
+#[must_use]
+pub fn distance(p: f64, s: f64, dtype: DType) -> Option<i64> {
     let smallest = match dtype {
         DType::Fp16 => f16::MIN_POSITIVE.to_f64(),
         DType::Bf16 => bf16::MIN_POSITIVE.to_f64(),
@@ -64,6 +63,17 @@ mod tests {
         assert_eq!(distance(1.0, 1.0 + 9.765625e-4, DType::Fp16), Some(1));
         assert_eq!(distance(1.0, 1.0 + 7.8125e-3, DType::Bf16), Some(1));
         assert_eq!(distance(1.0, 1.0 + 1.1920928955078125e-7, DType::Fp32), Some(1));
+    }
+
+    #[test]
+    fn one_against_ten_has_the_known_counts() {
+        assert_eq!(distance(1.0, 10.0, DType::Fp16), Some(3328));
+        assert_eq!(distance(1.0, 10.0, DType::Fp32), Some(27_262_976));
+        assert_eq!(distance(1.0, 10.0, DType::Bf16), Some(416));
+        assert_eq!(distance(-1.0, 1.0, DType::Fp16), Some(30_720));
+        assert_eq!(distance(-1.0, 1.0, DType::Bf16), Some(32_512));
+        // Where a 16-bit difference would wrap.
+        assert_eq!(distance(-65504.0, 65504.0, DType::Fp16), Some(63_486));
     }
 
     #[test]

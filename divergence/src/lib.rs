@@ -4,15 +4,17 @@
 //! [`compare()`] turns two decoded answers into a [`Divergence`]: metrics, degenerate checks and one
 //! [`Class`]. Pure: no I/O, no clock, no randomness; nothing is aggregated over many exchanges.
 //!
-//! Modules, top down: [`mod@compare`] uses [`mod@decode`], [`rules`], [`class`] and [`output`]; [`mod@decode`] uses [`rules`] and
-//! [`output`]; [`rules`] uses [`output`]; both use [`json`].
+//! Modules, top down: [`mod@compare`] uses [`mod@decode`], [`metric`], [`rules`], [`class`] and [`output`]; [`mod@signature`] and
+//! [`mod@decode`] use [`rules`] and [`output`]; [`rules`] uses [`output`]; all use [`json`].
 
 pub mod class;
 pub mod compare;
 pub mod decode;
 pub mod json;
+pub mod metric;
 pub mod output;
 pub mod rules;
+pub mod signature;
 
 pub use class::Class;
 pub use compare::{Divergence, Side, compare};
@@ -20,3 +22,4 @@ pub use decode::{Answer, Decoded, Fault, Protocol, Undecodable, decode};
 pub use json::{Json, JsonError, Number, Printed};
 pub use output::{DType, Kind, Output};
 pub use rules::{JsonOutput, OutputRule, Path, Rules, RulesError, Tolerance};
+pub use signature::{Signature, signature};

@@ -48,14 +48,13 @@ pub fn signature(answer: &Decoded, rules: &Rules) -> Option<Signature> {
     let mut at = 0;
     for output in outputs() {
         digest(&mut hasher, output);
-        for chunk in Chunks::of(output) {
+        stretches(output, 0, elements(output), |chunk| {
             for (k, sum) in sums.iter_mut().enumerate() {
-                *sum += Pattern::of(k).project(at, &chunk);
+                *sum += Pattern::of(k).project(at, chunk);
             }
-            at += chunk.len();
-        }
-        // Each output begins a block of coefficients, so that their pattern is read from its beginning.
-        at = at.next_multiple_of(BLOCK);
+            // Each output begins a block of coefficients, so that their pattern is read from its beginning.
+            at += BLOCK;
+        });
     }
     let root = (count as f64).sqrt();
     let largest = outputs().fold(None, |best: Option<&Output>, next| match best {
@@ -70,37 +69,33 @@ fn elements(output: &Output) -> usize {
     output.values.len() + output.text.len()
 }
 
-/// The elements of an output as finite numbers, in pieces of [`BLOCK`].
-struct Chunks<'a> {
-    output: &'a Output,
-    at: usize,
-}
-
-impl<'a> Chunks<'a> {
-    fn of(output: &'a Output) -> Self {
-        Self { output, at: 0 }
+/// The elements from `from` to `end` as finite numbers, in pieces of [`BLOCK`].
+fn stretches(output: &Output, from: usize, end: usize, mut each: impl FnMut(&[f64])) {
+    let mut buffer = [0.0; BLOCK];
+    let mut at = from;
+    while at < end {
+        let next = (at + BLOCK).min(end);
+        match output.values.get(at..next) {
+            Some(chunk) if chunk.iter().all(|value| value.is_finite()) => each(chunk),
+            _ => {
+                let chunk = &mut buffer[..next - at];
+                chunk.iter_mut().enumerate().for_each(|(index, slot)| *slot = element(output, at + index));
+                each(chunk);
+            }
+        }
+        at = next;
     }
 }
 
-impl Iterator for Chunks<'_> {
-    type Item = Vec<f64>;
-
-    fn next(&mut self) -> Option<Vec<f64>> {
-        let end = (self.at + BLOCK).min(elements(self.output));
-        let chunk: Vec<f64> = (self.at..end).map(|index| element(self.output, index)).collect();
-        self.at = end;
-        (!chunk.is_empty()).then_some(chunk)
-    }
-}
-
+/// An element as a finite number: a text as 53 bits of its hash, taken as a fraction.
 fn element(output: &Output, index: usize) -> f64 {
     match output.values.get(index) {
         Some(value) if value.is_finite() => *value,
         Some(_) => 0.0,
-        // 53 bits of the hash as a fraction.
-        None => output.text.get(index - output.values.len()).map_or(0.0, |text| {
-            (xxh3_64(text.as_bytes()) >> 11) as f64 / (1_u64 << 53) as f64
-        }),
+        None => output
+            .text
+            .get(index - output.values.len())
+            .map_or(0.0, |text| (xxh3_64(text.as_bytes()) >> 11) as f64 / (1_u64 << 53) as f64),
     }
 }
 
@@ -115,10 +110,11 @@ fn blocks(output: &Output) -> Vec<f64> {
     while at < count {
         let end = (at + length.max(1)).min(count);
         let mut sum = 0.0;
-        for (number, from) in (at..end).step_by(BLOCK).enumerate() {
-            let chunk: Vec<f64> = (from..(from + BLOCK).min(end)).map(|index| element(output, index)).collect();
-            sum += pattern.project(number * BLOCK, &chunk);
-        }
+        let mut number = 0;
+        stretches(output, at, end, |chunk| {
+            sum += pattern.project(number * BLOCK, chunk);
+            number += 1;
+        });
         blocks.push(sum / ((end - at) as f64).sqrt());
         at = end;
     }

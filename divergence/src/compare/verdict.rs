@@ -6,7 +6,7 @@ use super::degenerate::{self, OneSided, Sign};
 use super::elements::{Elements, raise};
 use super::rows::Moves;
 use super::structure::Pair;
-use super::ulp;
+use crate::metric::ulp;
 use crate::{Class, Rules};
 
 /// What the outputs show together.
@@ -110,7 +110,7 @@ fn measure(
     if let Some(changed) = elements.sign_change {
         divergence.sign_change = Some(divergence.sign_change.unwrap_or(false) || changed);
     }
-    divergence.ulp_max = divergence.ulp_max.max(ulp::largest(pair));
+    divergence.ulp_max = divergence.ulp_max.max(ulp_max(pair));
     let cosine = cosine(pair);
     divergence.cosine = match (divergence.cosine, cosine) {
         (Some(one), Some(other)) => Some(one.min(other)),
@@ -137,6 +137,11 @@ fn measure(
             divergence.worst_index = Some(index as u64);
         }
     }
+}
+
+fn ulp_max(pair: &Pair<'_>) -> Option<i64> {
+    let defined = pair.declared && pair.dtype.is_float();
+    defined.then(|| pair.values().filter_map(|(p, s)| ulp::distance(p, s, pair.dtype)).max()).flatten()
 }
 
 /// Why a floating output is gross. A ratio or direction counts only where something is beyond tolerance: among values that are

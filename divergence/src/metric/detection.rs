@@ -20,8 +20,7 @@ pub fn iou(one: &[f64; 4], other: &[f64; 4]) -> f64 {
     let (a, b) = (ordered(one), ordered(other));
     let side = |low: f64, high: f64| (high - low).max(0.0);
     let area = |c: &[f64; 4]| side(c[0], c[2]) * side(c[1], c[3]);
-    let shared =
-        side(a[0].max(b[0]), a[2].min(b[2])) * side(a[1].max(b[1]), a[3].min(b[3]));
+    let shared = side(a[0].max(b[0]), a[2].min(b[2])) * side(a[1].max(b[1]), a[3].min(b[3]));
     let union = area(&a) + area(&b) - shared;
     if area(&a) == 0.0 || area(&b) == 0.0 || union.is_nan() || union <= 0.0 {
         return if a == b { 1.0 } else { 0.0 };
@@ -63,9 +62,13 @@ pub fn match_boxes(p: &[Detection], c: &[Detection], least: f64) -> Matched {
     let mut partner: Vec<Option<usize>> = vec![None; p.len()];
     for pass in [Pass::Same, Pass::Overlap] {
         for (slot, box_p) in partner.iter_mut().zip(&p).filter(|(slot, _)| slot.is_none()) {
-            let candidates = c.iter().enumerate().filter(|(index, box_c)| free[*index] && box_c.class == box_p.class);
+            let candidates =
+                c.iter().enumerate().filter(|(index, box_c)| free[*index] && box_c.class == box_p.class);
             let found = match pass {
-                Pass::Same => candidates.map(|(index, box_c)| (index, same(box_p, box_c))).find(|(_, same)| *same).map(|found| found.0),
+                Pass::Same => candidates
+                    .map(|(index, box_c)| (index, same(box_p, box_c)))
+                    .find(|(_, same)| *same)
+                    .map(|found| found.0),
                 Pass::Overlap => candidates
                     .map(|(index, box_c)| (index, iou(&box_p.corners, &box_c.corners)))
                     .filter(|(_, overlap)| *overlap >= least)
@@ -93,7 +96,8 @@ enum Pass {
 }
 
 fn same(one: &Detection, other: &Detection) -> bool {
-    one.corners.map(f64::to_bits) == other.corners.map(f64::to_bits) && one.score.to_bits() == other.score.to_bits()
+    one.corners.map(f64::to_bits) == other.corners.map(f64::to_bits)
+        && one.score.to_bits() == other.score.to_bits()
 }
 
 fn summary(pairs: &[(&Detection, &Detection)], p: usize, c: usize) -> Matched {
@@ -158,7 +162,11 @@ mod tests {
 
     #[test]
     fn another_order_is_the_same_set() {
-        let boxes = [found([0.0, 0.0, 10.0, 10.0], 0.9, 1), found([1.0, 0.0, 11.0, 10.0], 0.8, 1), found([5.0, 5.0, 6.0, 6.0], 0.7, 2)];
+        let boxes = [
+            found([0.0, 0.0, 10.0, 10.0], 0.9, 1),
+            found([1.0, 0.0, 11.0, 10.0], 0.8, 1),
+            found([5.0, 5.0, 6.0, 6.0], 0.7, 2),
+        ];
         let turned = [boxes[2], boxes[0], boxes[1]];
         let all = match_boxes(&boxes, &turned, 0.5);
         assert_eq!((all.matched, all.missing, all.extra, all.f1), (3, 0, 0, 1.0));

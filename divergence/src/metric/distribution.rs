@@ -95,7 +95,8 @@ mod tests {
         assert!(close(Some(found.wasserstein), 0.2025 / 1.475_598_748_531_140_1));
         let (p, c) = ([0.1, 0.2, 0.3, 0.4, 0.5], [0.15, 0.35, 0.55, 0.75, 0.95]);
         assert!(close(distribution(&p, &c).map(|found| found.kolmogorov_smirnov), 0.6));
-        let (area, apart) = (steps(&[0.0, 1.0, 3.0], &[5.0, 6.0, 8.0]).1, steps(&[0.1, 0.2, 0.4], &[0.1, 0.25]).1);
+        let (area, apart) =
+            (steps(&[0.0, 1.0, 3.0], &[5.0, 6.0, 8.0]).1, steps(&[0.1, 0.2, 0.4], &[0.1, 0.25]).1);
         assert!(close(Some(area), 5.0) && close(Some(apart), 0.075));
     }
 
@@ -104,7 +105,12 @@ mod tests {
         let p: Vec<f64> = (0..100).map(f64::from).collect();
         let swapped: Vec<f64> = p.iter().rev().copied().collect();
         let found = distribution(&p, &swapped).unwrap();
-        let none = Distribution { kolmogorov_smirnov: 0.0, wasserstein: 0.0, stability_index: 0.0, mean_ratio: Some(1.0) };
+        let none = Distribution {
+            kolmogorov_smirnov: 0.0,
+            wasserstein: 0.0,
+            stability_index: 0.0,
+            mean_ratio: Some(1.0),
+        };
         assert_eq!(found, none);
     }
 
@@ -113,7 +119,10 @@ mod tests {
         assert_eq!(distribution(&[1.0], &[1.0, 2.0]), None);
         assert_eq!(distribution(&[f64::NAN, 1.0], &[1.0, 2.0]), None);
         let constant = distribution(&[0.0, 0.0], &[1.0, 1.0]).unwrap();
-        assert_eq!((constant.kolmogorov_smirnov, constant.wasserstein, constant.mean_ratio), (1.0, 1.0, None));
+        assert_eq!(
+            (constant.kolmogorov_smirnov, constant.wasserstein, constant.mean_ratio),
+            (1.0, 1.0, None)
+        );
         assert!(constant.stability_index > 0.0 && constant.stability_index.is_finite());
     }
 }

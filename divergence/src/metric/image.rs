@@ -25,7 +25,8 @@ pub fn psnr(p: &[f64], c: &[f64], peak: f64) -> Option<f64> {
 /// The peak of a picture: 1 for values within [0, 1], 255 within [0, 255], else the largest magnitude of P. `None` for no finite value.
 #[must_use]
 pub fn peak(p: &[f64]) -> Option<f64> {
-    let (low, high) = finite(p, p).fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), (p, _)| (low.min(p), high.max(p)));
+    let (low, high) = finite(p, p)
+        .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), (p, _)| (low.min(p), high.max(p)));
     match (low, high) {
         (low, high) if low > high => None,
         (low, high) if low >= 0.0 && high <= 1.0 => Some(1.0),
@@ -50,7 +51,10 @@ mod tests {
 
     #[test]
     fn the_peak_follows_the_values() {
-        assert_eq!((peak(&[0.0, 0.5]), peak(&[-2.0, 1.0]), peak(&[0.0, 300.0])), (Some(1.0), Some(2.0), Some(300.0)));
+        assert_eq!(
+            (peak(&[0.0, 0.5]), peak(&[-2.0, 1.0]), peak(&[0.0, 300.0])),
+            (Some(1.0), Some(2.0), Some(300.0))
+        );
         assert_eq!((peak(&[]), peak(&[f64::NAN])), (None, None));
     }
 

@@ -40,11 +40,12 @@ pub fn parting(p: &Tokens<'_>, c: &Tokens<'_>) -> Option<Parting> {
         return None;
     }
     let (own, other) = (p.tokens[index], c.tokens[index]);
-    let below = |best: &BTreeMap<&str, f64>, chosen: &str, rival: &str| match (best.get(chosen), best.get(rival)) {
-        // A rival that scores higher was passed over by sampling: that is no gap.
-        (Some(chosen), Some(rival)) => (chosen - rival).max(0.0),
-        _ => f64::INFINITY,
-    };
+    let below =
+        |best: &BTreeMap<&str, f64>, chosen: &str, rival: &str| match (best.get(chosen), best.get(rival)) {
+            // A rival that scores higher was passed over by sampling: that is no gap.
+            (Some(chosen), Some(rival)) => (chosen - rival).max(0.0),
+            _ => f64::INFINITY,
+        };
     let crossed = p_best.contains_key(other) && c_best.contains_key(own);
     Some(Parting { index, crossed, gap: below(p_best, own, other).max(below(c_best, other, own)) })
 }
@@ -53,7 +54,9 @@ pub fn parting(p: &Tokens<'_>, c: &Tokens<'_>) -> Option<Parting> {
 /// parting does. `None` when there is none to compare.
 #[must_use]
 pub fn largest_difference(p: &[f64], c: &[f64], common: usize) -> Option<f64> {
-    super::finite(&p[..common.min(p.len())], &c[..common.min(c.len())]).map(|(p, c)| (c - p).abs()).reduce(f64::max)
+    super::finite(&p[..common.min(p.len())], &c[..common.min(c.len())])
+        .map(|(p, c)| (c - p).abs())
+        .reduce(f64::max)
 }
 
 #[cfg(test)]

@@ -17,7 +17,8 @@ pub fn ndcg(shown: &[f64], k: usize) -> Option<f64> {
 /// (0 when the primary lacks it); 1 for the same order. `None` for an empty primary.
 #[must_use]
 pub fn by_primary<T: PartialEq>(p: &[T], c: &[T], k: usize) -> Option<f64> {
-    let gain = |item: &T| p.iter().position(|known| known == item).map_or(0.0, |rank| (p.len() - rank) as f64);
+    let gain =
+        |item: &T| p.iter().position(|known| known == item).map_or(0.0, |rank| (p.len() - rank) as f64);
     let shown: Vec<f64> = c.iter().map(gain).collect();
     let best: Vec<f64> = p.iter().map(gain).collect();
     let ideal = discounted(&best, k);

@@ -70,8 +70,7 @@ pub fn fagin<T: Ord>(p: &[T], c: &[T]) -> Fagin {
     let ranked: Vec<(Option<u64>, Option<u64>)> =
         items.into_iter().map(|item| (left.get(item).copied(), right.get(item).copied())).collect();
     let rank = |rank: Option<u64>, absent: u64| rank.unwrap_or(absent);
-    let footrule =
-        ranked.iter().map(|(l, r)| rank(*l, absent_left).abs_diff(rank(*r, absent_right))).sum();
+    let footrule = ranked.iter().map(|(l, r)| rank(*l, absent_left).abs_diff(rank(*r, absent_right))).sum();
     let mut kendall = 0;
     for (index, one) in ranked.iter().enumerate() {
         kendall += ranked[..index].iter().filter(|other| opposed(*one, **other)).count() as u64;

@@ -21,7 +21,8 @@ pub struct Distances {
 #[must_use]
 pub fn distances(p: &[f64], c: &[f64]) -> Option<Distances> {
     let (p_sum, c_sum) = (mass(p)?, mass(c)?);
-    let mut found = Distances { kullback_leibler: 0.0, zeroed: false, jensen_shannon: 0.0, total_variation: 0.0 };
+    let mut found =
+        Distances { kullback_leibler: 0.0, zeroed: false, jensen_shannon: 0.0, total_variation: 0.0 };
     for (p, c) in p.iter().map(|p| p / p_sum).zip(c.iter().map(|c| c / c_sum)) {
         found.total_variation += (p - c).abs() / 2.0;
         let middle = f64::midpoint(p, c);

@@ -94,7 +94,8 @@ pub fn repeated<T: Ord>(items: &[T], least: usize) -> Option<f64> {
 #[must_use]
 pub fn looped<T: PartialEq>(items: &[T], longest: usize) -> f64 {
     let best = (1..=longest.min(items.len() / 4)).map(|period| {
-        let same = items.iter().rev().zip(items.iter().rev().skip(period)).take_while(|(a, b)| a == b).count();
+        let same =
+            items.iter().rev().zip(items.iter().rev().skip(period)).take_while(|(a, b)| a == b).count();
         if same >= 3 * period { same + period } else { 0 }
     });
     best.max().map_or(0.0, |covered| covered as f64 / items.len() as f64)
@@ -133,7 +134,10 @@ mod tests {
         assert_eq!((cut.first_difference, cut.common_prefix), (Some(2), 0.5));
         assert_eq!(of("abcd", "abxd").first_difference, Some(2));
         let same = of("abc", "abc");
-        assert_eq!((same.first_difference, same.common_prefix, same.edit_distance, same.rouge_l), (None, 1.0, Some(0.0), Some(1.0)));
+        assert_eq!(
+            (same.first_difference, same.common_prefix, same.edit_distance, same.rouge_l),
+            (None, 1.0, Some(0.0), Some(1.0))
+        );
         assert_eq!(of("", "").edit_distance, Some(0.0));
     }
 

@@ -80,7 +80,8 @@ mod tests {
         for k in 0..PROJECTIONS {
             assert!((BLOCK * 3 / 8..=BLOCK * 5 / 8).contains(&ones(k)), "{k}: {}", ones(k));
             for other in 0..k {
-                let shared: f64 = Pattern::of(k).signs.iter().zip(&Pattern::of(other).signs).map(|(a, b)| a * b).sum();
+                let shared: f64 =
+                    Pattern::of(k).signs.iter().zip(&Pattern::of(other).signs).map(|(a, b)| a * b).sum();
                 assert!(shared.abs() < BLOCK as f64 / 2.0, "{k} {other}: {shared}");
             }
         }

@@ -17,7 +17,7 @@ pub(crate) struct RowLeg<'a> {
 impl RowLeg<'_> {
     /// Whether the leg gave a whole answer with a 2xx status.
     pub(crate) fn succeeded(&self) -> bool {
-        self.outcome == Outcome::Answered && self.status.is_some_and(|status| (200..300).contains(&status))
+        self.outcome.is_answer() && self.status.is_some_and(|status| (200..300).contains(&status))
     }
 
     /// Whether the request went, or was meant to go, to the node; false when a bound of the proxy held it back.

@@ -2,7 +2,8 @@
 //! set can tell what is missing.
 //!
 //! The ledger balances: `mirrored = Σ outcome.*` once nothing is in flight, and
-//! `Σ outcome.* = delivered + Σ dropped.*` once the publisher is flushed.
+//! `Σ outcome.* = delivered + spooled + Σ dropped.*` once the publisher is flushed. `skipped.*` stands beside
+//! it: requests that were never part of `mirrored`.
 
 use crate::Outcome;
 
@@ -13,11 +14,13 @@ pub enum DropReason {
     QueueFull,
     /// Kafka did not take the message in time, or refused it.
     DeliveryFailed,
+    /// The disk spool had no room left, or could not be written.
+    SpoolFull,
 }
 
 impl DropReason {
     /// All reasons.
-    pub const ALL: [Self; 2] = [Self::QueueFull, Self::DeliveryFailed];
+    pub const ALL: [Self; 3] = [Self::QueueFull, Self::DeliveryFailed, Self::SpoolFull];
 
     /// The name used in columns, metrics and reports.
     #[must_use]
@@ -25,6 +28,36 @@ impl DropReason {
         match self {
             Self::QueueFull => "queue_full",
             Self::DeliveryFailed => "delivery_failed",
+            Self::SpoolFull => "spool_full",
+        }
+    }
+}
+
+/// Why a request that the sampled fraction takes in was not mirrored all the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum SkipReason {
+    /// More requests than the cap on shadow requests per second.
+    RateCap,
+    /// Before the start or after the end of the run's schedule.
+    OutsideSchedule,
+    /// Looks like inference, and no configured route takes it.
+    Route,
+    /// A protocol upgrade.
+    Upgrade,
+}
+
+impl SkipReason {
+    /// All reasons.
+    pub const ALL: [Self; 4] = [Self::RateCap, Self::OutsideSchedule, Self::Route, Self::Upgrade];
+
+    /// The name used in columns, metrics and reports.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::RateCap => "rate_cap",
+            Self::OutsideSchedule => "outside_schedule",
+            Self::Route => "route",
+            Self::Upgrade => "upgrade",
         }
     }
 }
@@ -38,19 +71,25 @@ pub enum Item {
     Outcome(Outcome),
     /// Exchanges acknowledged by Kafka, or taken by the recorder in the same process.
     Delivered,
+    /// Exchanges that lay in the proxy's disk spool when the counts were read, to be delivered later.
+    Spooled,
     /// Exchanges lost between the proxy and Kafka.
     Dropped(DropReason),
+    /// Requests that would have been mirrored, had a rule not kept them from it; no part of `mirrored`.
+    Skipped(SkipReason),
 }
 
 impl Item {
-    /// `mirrored`, `outcome.NAME`, `delivered` or `dropped.REASON`.
+    /// `mirrored`, `outcome.NAME`, `delivered`, `spooled`, `dropped.REASON` or `skipped.REASON`.
     #[must_use]
     pub fn name(self) -> String {
         match self {
             Self::Mirrored => "mirrored".into(),
             Self::Outcome(outcome) => format!("outcome.{outcome}"),
             Self::Delivered => "delivered".into(),
+            Self::Spooled => "spooled".into(),
             Self::Dropped(reason) => format!("dropped.{}", reason.as_str()),
+            Self::Skipped(reason) => format!("skipped.{}", reason.as_str()),
         }
     }
 
@@ -60,9 +99,13 @@ impl Item {
         match name.split_once('.') {
             None if name == "mirrored" => Some(Self::Mirrored),
             None if name == "delivered" => Some(Self::Delivered),
+            None if name == "spooled" => Some(Self::Spooled),
             Some(("outcome", outcome)) => Outcome::from_name(outcome).map(Self::Outcome),
             Some(("dropped", reason)) => {
                 DropReason::ALL.into_iter().find(|r| r.as_str() == reason).map(Self::Dropped)
+            }
+            Some(("skipped", reason)) => {
+                SkipReason::ALL.into_iter().find(|r| r.as_str() == reason).map(Self::Skipped)
             }
             _ => None,
         }
@@ -78,7 +121,7 @@ pub struct LedgerItem {
     pub target: String,
     /// Lower bound of the load bin (0, 1, 2, 4, 8 …: shadow in-flight at dispatch); 0 where no load applies.
     pub inflight_from: u32,
-    /// The count since the run began.
+    /// The count since the run began; of [`Item::Spooled`], the count at that moment.
     pub count: u64,
 }
 
@@ -118,10 +161,11 @@ mod tests {
 
     #[test]
     fn item_names_lead_back_to_their_item() {
-        let items = [Item::Mirrored, Item::Delivered]
+        let items = [Item::Mirrored, Item::Delivered, Item::Spooled]
             .into_iter()
             .chain(Outcome::ALL.map(Item::Outcome))
-            .chain(DropReason::ALL.map(Item::Dropped));
+            .chain(DropReason::ALL.map(Item::Dropped))
+            .chain(SkipReason::ALL.map(Item::Skipped));
         for item in items {
             assert_eq!(Item::from_name(&item.name()), Some(item));
         }

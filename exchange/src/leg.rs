@@ -26,6 +26,32 @@ impl Role {
     }
 }
 
+/// The protocol of an answer on the wire.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum HttpVersion {
+    /// HTTP/1.0.
+    Http10,
+    /// HTTP/1.1.
+    Http11,
+    /// HTTP/2.
+    Http2,
+}
+
+impl HttpVersion {
+    /// All versions.
+    pub const ALL: [Self; 3] = [Self::Http10, Self::Http11, Self::Http2];
+
+    /// `1.0`, `1.1` or `2`.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Http10 => "1.0",
+            Self::Http11 => "1.1",
+            Self::Http2 => "2",
+        }
+    }
+}
+
 /// What one deployment did with the request. Times are from a monotonic clock.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Leg {
@@ -35,6 +61,10 @@ pub struct Leg {
     pub labels: Pairs,
     /// HTTP status, when the head of an answer came.
     pub status: Option<u16>,
+    /// Status of a gRPC call (0 is OK): of its trailers, or of its head where that is all that came.
+    pub grpc_status: Option<u32>,
+    /// Protocol of the answer on the wire, when the head of an answer came.
+    pub http_version: Option<HttpVersion>,
     /// How the leg ended.
     pub outcome: Outcome,
     /// What went wrong, for people; empty when answered.
@@ -55,14 +85,22 @@ pub struct Leg {
     pub rate_10s: f64,
     /// The server's own load report (an ORCA `endpoint-load-metrics` header), as it came.
     pub reported_load: Option<String>,
+    /// How long the request waited in the server's own queue, as the server says, µs.
+    pub reported_queue_us: Option<i64>,
+    /// How busy the server says it is, 1 is full: ORCA's application utilization, or else that of its processors.
+    pub reported_utilization: Option<f64>,
     /// Local address of the upstream connection.
     pub connection: Option<String>,
-    /// HTTP/2 stream id.
+    /// Whether that connection had carried a request before.
+    pub reused: Option<bool>,
+    /// Number of the request on that connection, from 0.
     pub stream: Option<u64>,
     /// How often the request was sent (2 after one replay on a stale connection), 0 when never.
     pub attempts: u32,
     /// Headers of the answer, secrets replaced.
     pub headers: Pairs,
+    /// Trailers of the answer, secrets replaced, in the order they came.
+    pub trailers: Pairs,
     /// Body of the answer.
     pub body: Body,
 }
@@ -75,6 +113,8 @@ impl Leg {
             node: String::new(),
             labels: Vec::new(),
             status: None,
+            grpc_status: None,
+            http_version: None,
             outcome,
             reason: reason.into(),
             queued_us: None,
@@ -85,10 +125,14 @@ impl Leg {
             rate_1s: 0.0,
             rate_10s: 0.0,
             reported_load: None,
+            reported_queue_us: None,
+            reported_utilization: None,
             connection: None,
+            reused: None,
             stream: None,
             attempts: 0,
             headers: Vec::new(),
+            trailers: Vec::new(),
             body: Body::default(),
         }
     }

@@ -14,8 +14,8 @@ pub mod outcome;
 pub mod wire;
 
 pub use body::Body;
-pub use ledger::{DropReason, Item, Ledger, LedgerItem};
-pub use leg::{Leg, Pairs, Role};
+pub use ledger::{DropReason, Item, Ledger, LedgerItem, SkipReason};
+pub use leg::{HttpVersion, Leg, Pairs, Role};
 pub use outcome::{Ending, Outcome};
 pub use uuid::Uuid;
 

@@ -21,12 +21,18 @@ pub enum Outcome {
     BodyTooLarge,
     /// Not sent, or cut short: the proxy was stopping.
     Shutdown,
+    /// A whole answer came, and the client had gone away before its end.
+    ClientCancelled,
+    /// A connection that had carried a request before was closed before a byte of an answer, and the request was not sent again.
+    ResetOnReuse,
+    /// Not sent: a request that cannot be mirrored, such as a protocol upgrade.
+    Unsupported,
 }
 
 /// The three rows of the ledger that an [`Outcome`] can fall into.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Ending {
-    /// Answered.
+    /// Answered to the end, whether or not the client waited for it.
     Answered,
     /// Sent, or tried, and not answered.
     Failed,
@@ -36,7 +42,7 @@ pub enum Ending {
 
 impl Outcome {
     /// All outcomes, in the order of their wire numbers (1 first).
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 12] = [
         Self::Answered,
         Self::Refused,
         Self::TimedOut,
@@ -46,6 +52,9 @@ impl Outcome {
         Self::Shed,
         Self::BodyTooLarge,
         Self::Shutdown,
+        Self::ClientCancelled,
+        Self::ResetOnReuse,
+        Self::Unsupported,
     ];
 
     /// The name used in columns, metrics and reports.
@@ -61,6 +70,9 @@ impl Outcome {
             Self::Shed => "shed",
             Self::BodyTooLarge => "body_too_large",
             Self::Shutdown => "shutdown",
+            Self::ClientCancelled => "client_cancelled",
+            Self::ResetOnReuse => "reset_on_reuse",
+            Self::Unsupported => "unsupported",
         }
     }
 
@@ -74,10 +86,20 @@ impl Outcome {
     #[must_use]
     pub fn ending(self) -> Ending {
         match self {
-            Self::Answered => Ending::Answered,
-            Self::Refused | Self::TimedOut | Self::Reset | Self::Incomplete => Ending::Failed,
-            Self::ClientGone | Self::Shed | Self::BodyTooLarge | Self::Shutdown => Ending::Dropped,
+            Self::Answered | Self::ClientCancelled => Ending::Answered,
+            Self::Refused | Self::TimedOut | Self::Reset | Self::Incomplete | Self::ResetOnReuse => {
+                Ending::Failed
+            }
+            Self::ClientGone | Self::Shed | Self::BodyTooLarge | Self::Shutdown | Self::Unsupported => {
+                Ending::Dropped
+            }
         }
+    }
+
+    /// Whether a whole answer is there, which can be decoded and compared.
+    #[must_use]
+    pub fn is_answer(self) -> bool {
+        self.ending() == Ending::Answered
     }
 }
 
@@ -97,5 +119,11 @@ mod tests {
             assert_eq!(Outcome::from_name(outcome.as_str()), Some(outcome));
         }
         assert_eq!(Outcome::from_name("lost"), None);
+    }
+
+    #[test]
+    fn an_answer_is_whole_whether_or_not_the_client_waited() {
+        let whole: Vec<_> = Outcome::ALL.into_iter().filter(|outcome| outcome.is_answer()).collect();
+        assert_eq!(whole, [Outcome::Answered, Outcome::ClientCancelled]);
     }
 }

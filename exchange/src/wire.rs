@@ -97,7 +97,12 @@ fn exchange_size(exchange: &Exchange) -> usize {
     let pairs = |pairs: &crate::Pairs| pairs.iter().map(|(k, v)| k.len() + v.len() + 16).sum::<usize>();
     let leg = |leg: &crate::Leg| {
         let text = leg.node.len() + leg.reason.len() + leg.reported_load.as_ref().map_or(0, String::len);
-        pairs(&leg.headers) + pairs(&leg.labels) + leg.body.bytes.len() + text + 4 * FRAMING
+        pairs(&leg.headers)
+            + pairs(&leg.trailers)
+            + pairs(&leg.labels)
+            + leg.body.bytes.len()
+            + text
+            + 4 * FRAMING
     };
     let request = &exchange.request;
     let text = request.method.len()

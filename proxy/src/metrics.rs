@@ -68,6 +68,7 @@ impl Scrape {
                     dropped.push((vec![("reason", reason.as_str().into())], entry.count))
                 }
                 Item::Delivered => delivered.push((vec![], entry.count)),
+                Item::Spooled | Item::Skipped(_) => {}
             }
         }
         let classes = ["1xx", "2xx", "3xx", "4xx", "5xx"];

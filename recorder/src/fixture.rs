@@ -9,7 +9,9 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{Array, RecordBatch};
 use bytes::Bytes;
-use exchange::{Body, Exchange, Item, Ledger, LedgerItem, Leg, Outcome, Request, Role, Uuid, wire};
+use exchange::{
+    Body, Exchange, HttpVersion, Item, Ledger, LedgerItem, Leg, Outcome, Request, Role, Uuid, wire,
+};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
 /// 2023-11-14 22:13:20 UTC.
@@ -27,6 +29,13 @@ pub(crate) fn leg(scores: &str) -> Leg {
         node: "10.0.0.1:8000".into(),
         labels: vec![("gpu".into(), "T4".into())],
         status: Some(200),
+        grpc_status: Some(0),
+        http_version: Some(HttpVersion::Http11),
+        reported_queue_us: Some(12),
+        reported_utilization: Some(0.5),
+        reused: Some(true),
+        stream: Some(4),
+        trailers: vec![("grpc-status".into(), "0".into())],
         queued_us: Some(3),
         first_byte_us: Some(40),
         latency_us: Some(50),

@@ -9,7 +9,9 @@ macro_rules! leg {
             column(concat!($leg, "_node"), Text, "", "node that answered: the address dialled; empty when none was chosen"),
             column(concat!($leg, "_labels"), Text, "JSON object", "labels of the node, such as GPU and driver; keys sorted"),
             optional(concat!($leg, "_status"), Int32, "", "HTTP status; null when no head of an answer came"),
-            column(concat!($leg, "_outcome"), Text, "", "how the leg ended: answered, refused, timed_out, reset, incomplete, client_gone, shed, body_too_large, shutdown"),
+            optional(concat!($leg, "_grpc_status"), Int32, "", "status of a gRPC call, 0 is OK; null when none came"),
+            optional(concat!($leg, "_http_version"), Text, "", "protocol of the answer on the wire: 1.0, 1.1 or 2; null when no head of an answer came"),
+            column(concat!($leg, "_outcome"), Text, "", "how the leg ended: answered, refused, timed_out, reset, incomplete, client_gone, shed, body_too_large, shutdown, client_cancelled, reset_on_reuse, unsupported"),
             column(concat!($leg, "_reason"), Text, "", "what went wrong, for people; empty when answered"),
             optional(concat!($leg, "_queued_us"), Int64, "µs", "receipt of the request's head to dispatch on this leg"),
             optional(concat!($leg, "_first_byte_us"), Int64, "µs", "dispatch to the head of the answer"),
@@ -19,10 +21,14 @@ macro_rules! leg {
             column(concat!($leg, "_rate_1s"), Float64, "1/s", "arrivals on this leg and node before this one, shot noise, time constant 1 s"),
             column(concat!($leg, "_rate_10s"), Float64, "1/s", "the same with a time constant of 10 s"),
             optional(concat!($leg, "_reported_load"), Text, "", "the server's own load report (endpoint-load-metrics header), as it came"),
+            optional(concat!($leg, "_reported_queue_us"), Int64, "µs", "wait in the server's own queue, as the server says (x-queue-time, Server-Timing)"),
+            optional(concat!($leg, "_reported_utilization"), Float64, "", "how busy the server says it is, 1 is full: application utilization of its load report, or else cpu utilization"),
             optional(concat!($leg, "_connection"), Text, "", "local address of the upstream connection"),
-            optional(concat!($leg, "_stream"), Int64, "", "HTTP/2 stream id"),
+            optional(concat!($leg, "_reused"), Bool, "", "whether that connection had carried a request before"),
+            optional(concat!($leg, "_stream"), Int64, "", "number of the request on that connection, from 0"),
             column(concat!($leg, "_attempts"), Int32, "", "times the request was sent: 2 after a replay on a stale connection, 0 when never"),
             column(concat!($leg, "_headers"), Text, "JSON array of [name, value]", "headers of the answer, secrets replaced"),
+            column(concat!($leg, "_trailers"), Text, "JSON array of [name, value]", "trailers of the answer, secrets replaced"),
             optional(concat!($leg, "_body"), Binary, "", "body of the answer; null when bodies are not kept or none came"),
             column(concat!($leg, "_body_bytes"), Int64, "bytes", "length of the whole body as it crossed the wire"),
             optional(concat!($leg, "_body_digest"), Text, "", "XXH3-128 of the whole body, 32 hex digits; null when its end was not seen"),
@@ -77,8 +83,8 @@ const HEAD: [Column; 23] = [
     column("shadow_role", Text, "", "candidate (under test) or control (the primary's own version)"),
 ];
 
-const PRIMARY: [Column; 31] = leg!("primary");
-const SHADOW: [Column; 31] = leg!("shadow");
+const PRIMARY: [Column; 37] = leg!("primary");
+const SHADOW: [Column; 37] = leg!("shadow");
 
 const DIVERGENCE: [Column; 17] = [
     column(
@@ -145,8 +151,8 @@ const DIVERGENCE: [Column; 17] = [
     optional("worst_index", Int64, "", "index of that element, row-major"),
 ];
 
-const fn join() -> [Column; 102] {
-    let mut all = [HEAD[0]; 102];
+const fn join() -> [Column; 114] {
+    let mut all = [HEAD[0]; 114];
     let mut next = 0;
     let parts: [&[Column]; 4] = [&HEAD, &PRIMARY, &SHADOW, &DIVERGENCE];
     let mut part = 0;

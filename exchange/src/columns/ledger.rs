@@ -15,7 +15,12 @@ pub const LEDGER: &[Column] = &[
         "number of the snapshot within the run; counts are cumulative, so the highest one tells all",
     ),
     column("closing", Bool, "", "whether it is the last one of an orderly stop"),
-    column("item", Text, "", "what is counted: mirrored, outcome.NAME, delivered, dropped.REASON"),
+    column(
+        "item",
+        Text,
+        "",
+        "what is counted: mirrored, outcome.NAME, delivered, spooled, dropped.REASON, skipped.REASON",
+    ),
     column("target", Text, "", "name of the shadow; empty for counts over all shadows"),
     column(
         "inflight_from",
@@ -23,5 +28,5 @@ pub const LEDGER: &[Column] = &[
         "requests",
         "lower bound of the power-of-two load bin (shadow in-flight at dispatch)",
     ),
-    column("count", Int64, "", "count since the run began"),
+    column("count", Int64, "", "count since the run began; of spooled, the count at that moment"),
 ];

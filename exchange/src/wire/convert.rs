@@ -5,7 +5,7 @@ use uuid::Uuid;
 
 use super::DecodeError;
 use super::generated as pb;
-use crate::{Body, Exchange, Item, Ledger, LedgerItem, Leg, Outcome, Pairs, Request, Role};
+use crate::{Body, Exchange, HttpVersion, Item, Ledger, LedgerItem, Leg, Outcome, Pairs, Request, Role};
 
 impl From<Exchange> for pb::Exchange {
     fn from(exchange: Exchange) -> Self {
@@ -109,6 +109,12 @@ impl From<Leg> for pb::Leg {
             attempts: leg.attempts,
             headers: into_headers(leg.headers),
             body: Some(leg.body.into()),
+            trailers: into_headers(leg.trailers),
+            grpc_status: leg.grpc_status,
+            http_version: version_to_wire(leg.http_version).into(),
+            reported_queue_us: leg.reported_queue_us,
+            reported_utilization: leg.reported_utilization,
+            reused: leg.reused,
         }
     }
 }
@@ -140,6 +146,12 @@ impl TryFrom<pb::Leg> for Leg {
             attempts: leg.attempts,
             headers: from_headers(leg.headers),
             body: leg.body.unwrap_or_default().try_into()?,
+            trailers: from_headers(leg.trailers),
+            grpc_status: leg.grpc_status,
+            http_version: version_from_wire(leg.http_version)?,
+            reported_queue_us: leg.reported_queue_us,
+            reported_utilization: leg.reported_utilization,
+            reused: leg.reused,
         })
     }
 }
@@ -155,6 +167,9 @@ fn outcome_to_wire(outcome: Outcome) -> pb::Outcome {
         Outcome::Shed => pb::Outcome::Shed,
         Outcome::BodyTooLarge => pb::Outcome::BodyTooLarge,
         Outcome::Shutdown => pb::Outcome::Shutdown,
+        Outcome::ClientCancelled => pb::Outcome::ClientCancelled,
+        Outcome::ResetOnReuse => pb::Outcome::ResetOnReuse,
+        Outcome::Unsupported => pb::Outcome::Unsupported,
     }
 }
 
@@ -163,6 +178,22 @@ fn outcome_from_wire(number: i32) -> Result<Outcome, DecodeError> {
         .into_iter()
         .find(|outcome| i32::from(outcome_to_wire(*outcome)) == number)
         .ok_or_else(|| unknown("outcome", number))
+}
+
+fn version_to_wire(version: Option<HttpVersion>) -> pb::HttpVersion {
+    match version {
+        None => pb::HttpVersion::Unspecified,
+        Some(HttpVersion::Http10) => pb::HttpVersion::HttpVersion10,
+        Some(HttpVersion::Http11) => pb::HttpVersion::HttpVersion11,
+        Some(HttpVersion::Http2) => pb::HttpVersion::HttpVersion2,
+    }
+}
+
+fn version_from_wire(number: i32) -> Result<Option<HttpVersion>, DecodeError> {
+    std::iter::once(None)
+        .chain(HttpVersion::ALL.map(Some))
+        .find(|version| i32::from(version_to_wire(*version)) == number)
+        .ok_or_else(|| unknown("http_version", number))
 }
 
 impl From<Body> for pb::Body {

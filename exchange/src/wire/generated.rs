@@ -99,6 +99,7 @@ pub struct Leg {
     /// local address of the upstream connection
     #[prost(string, optional, tag = "13")]
     pub connection: ::core::option::Option<::prost::alloc::string::String>,
+    /// number of the request on its connection, from 0
     #[prost(uint64, optional, tag = "14")]
     pub stream: ::core::option::Option<u64>,
     #[prost(uint32, tag = "15")]
@@ -110,6 +111,23 @@ pub struct Leg {
     /// most requests under way during this one, without it
     #[prost(uint32, optional, tag = "18")]
     pub inflight_peak: ::core::option::Option<u32>,
+    /// of the answer, secrets removed
+    #[prost(message, repeated, tag = "19")]
+    pub trailers: ::prost::alloc::vec::Vec<Header>,
+    #[prost(uint32, optional, tag = "20")]
+    pub grpc_status: ::core::option::Option<u32>,
+    /// of the answer; unspecified when no head came
+    #[prost(enumeration = "HttpVersion", tag = "21")]
+    pub http_version: i32,
+    /// wait in the server's own queue, as it says
+    #[prost(int64, optional, tag = "22")]
+    pub reported_queue_us: ::core::option::Option<i64>,
+    /// as the server says, 1 is full
+    #[prost(double, optional, tag = "23")]
+    pub reported_utilization: ::core::option::Option<f64>,
+    /// the connection had carried a request before
+    #[prost(bool, optional, tag = "24")]
+    pub reused: ::core::option::Option<bool>,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Header {
@@ -152,7 +170,7 @@ pub struct Ledger {
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct LedgerItem {
-    /// mirrored | outcome.NAME | delivered | dropped.REASON
+    /// mirrored | outcome.NAME | delivered | spooled | dropped.REASON | skipped.REASON
     #[prost(string, tag = "1")]
     pub item: ::prost::alloc::string::String,
     #[prost(string, tag = "2")]
@@ -205,6 +223,9 @@ pub enum Outcome {
     Shed = 7,
     BodyTooLarge = 8,
     Shutdown = 9,
+    ClientCancelled = 10,
+    ResetOnReuse = 11,
+    Unsupported = 12,
 }
 impl Outcome {
     /// String value of the enum field names used in the ProtoBuf definition.
@@ -223,6 +244,9 @@ impl Outcome {
             Self::Shed => "OUTCOME_SHED",
             Self::BodyTooLarge => "OUTCOME_BODY_TOO_LARGE",
             Self::Shutdown => "OUTCOME_SHUTDOWN",
+            Self::ClientCancelled => "OUTCOME_CLIENT_CANCELLED",
+            Self::ResetOnReuse => "OUTCOME_RESET_ON_REUSE",
+            Self::Unsupported => "OUTCOME_UNSUPPORTED",
         }
     }
     /// Creates an enum from field names used in the ProtoBuf definition.
@@ -238,6 +262,41 @@ impl Outcome {
             "OUTCOME_SHED" => Some(Self::Shed),
             "OUTCOME_BODY_TOO_LARGE" => Some(Self::BodyTooLarge),
             "OUTCOME_SHUTDOWN" => Some(Self::Shutdown),
+            "OUTCOME_CLIENT_CANCELLED" => Some(Self::ClientCancelled),
+            "OUTCOME_RESET_ON_REUSE" => Some(Self::ResetOnReuse),
+            "OUTCOME_UNSUPPORTED" => Some(Self::Unsupported),
+            _ => None,
+        }
+    }
+}
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
+#[repr(i32)]
+pub enum HttpVersion {
+    Unspecified = 0,
+    HttpVersion10 = 1,
+    HttpVersion11 = 2,
+    HttpVersion2 = 3,
+}
+impl HttpVersion {
+    /// String value of the enum field names used in the ProtoBuf definition.
+    ///
+    /// The values are not transformed in any way and thus are considered stable
+    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+    pub fn as_str_name(&self) -> &'static str {
+        match self {
+            Self::Unspecified => "HTTP_VERSION_UNSPECIFIED",
+            Self::HttpVersion10 => "HTTP_VERSION_1_0",
+            Self::HttpVersion11 => "HTTP_VERSION_1_1",
+            Self::HttpVersion2 => "HTTP_VERSION_2",
+        }
+    }
+    /// Creates an enum from field names used in the ProtoBuf definition.
+    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+        match value {
+            "HTTP_VERSION_UNSPECIFIED" => Some(Self::Unspecified),
+            "HTTP_VERSION_1_0" => Some(Self::HttpVersion10),
+            "HTTP_VERSION_1_1" => Some(Self::HttpVersion11),
+            "HTTP_VERSION_2" => Some(Self::HttpVersion2),
             _ => None,
         }
     }

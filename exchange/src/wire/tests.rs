@@ -1,5 +1,5 @@
 use super::*;
-use crate::{Body, Item, LedgerItem, Leg, Outcome, Request, Role, Uuid};
+use crate::{Body, HttpVersion, Item, LedgerItem, Leg, Outcome, Request, Role, SkipReason, Uuid};
 use proptest::prelude::*;
 
 fn exchange(request: Vec<u8>, primary: Vec<u8>, shadow: Vec<u8>) -> Exchange {
@@ -7,6 +7,13 @@ fn exchange(request: Vec<u8>, primary: Vec<u8>, shadow: Vec<u8>) -> Exchange {
         node: "127.0.0.1:8000".into(),
         labels: vec![("gpu".into(), "Tesla M10".into())],
         status: Some(200),
+        grpc_status: Some(14),
+        http_version: Some(HttpVersion::Http2),
+        reported_queue_us: Some(0),
+        reported_utilization: Some(0.0),
+        reused: Some(false),
+        stream: Some(0),
+        trailers: vec![("grpc-status".into(), "14".into()), ("grpc-status".into(), "14".into())],
         queued_us: Some(0),
         first_byte_us: Some(1),
         latency_us: Some(2),
@@ -85,6 +92,13 @@ fn a_ledger_comes_back_as_it_was() {
             inflight_from: 8,
             count: 2,
         },
+        LedgerItem {
+            item: Item::Skipped(SkipReason::RateCap),
+            target: String::new(),
+            inflight_from: 8,
+            count: 1,
+        },
+        LedgerItem { item: Item::Spooled, target: String::new(), inflight_from: 0, count: 4 },
     ];
     let ledger = Ledger { proxy: "p".into(), run: "r".into(), at_us: 9, snapshot: 1, closing: true, items };
     assert_eq!(decode(encode_ledger(ledger.clone())), Ok(Record::Ledger(ledger)));
@@ -107,6 +121,33 @@ fn an_unknown_outcome_is_refused() {
     message.shadow.as_mut().unwrap().outcome = 99;
     let bytes = Envelope { version: 1, payload: Some(Payload::Exchange(message)) }.encode_to_vec();
     assert_eq!(decode(bytes.into()), Err(DecodeError::Unknown { field: "outcome", value: "99".into() }));
+}
+
+#[test]
+fn every_outcome_and_protocol_version_comes_back_as_it_was() {
+    let versions = std::iter::once(None).chain(HttpVersion::ALL.map(Some)).cycle();
+    for (outcome, version) in Outcome::ALL.into_iter().zip(versions) {
+        let mut exchange = exchange(vec![], vec![], vec![]);
+        (exchange.shadow.outcome, exchange.shadow.http_version) = (outcome, version);
+        assert_eq!(decoded(encode_exchange(exchange.clone(), usize::MAX)), exchange);
+    }
+}
+
+#[test]
+fn an_unknown_protocol_version_is_refused() {
+    let mut message = generated::Exchange::from(exchange(vec![], vec![], vec![]));
+    message.primary.as_mut().unwrap().http_version = 9;
+    let bytes = Envelope { version: 1, payload: Some(Payload::Exchange(message)) }.encode_to_vec();
+    let unknown = DecodeError::Unknown { field: "http_version", value: "9".into() };
+    assert_eq!(decode(bytes.into()), Err(unknown));
+}
+
+#[test]
+fn trailers_count_towards_the_limit() {
+    let mut exchange = exchange(vec![7; 9000], vec![7; 9000], vec![7; 9000]);
+    exchange.shadow.trailers = vec![("grpc-message".into(), "m".repeat(8000))];
+    let encoded = encode_exchange(exchange, 20_000);
+    assert!(encoded.len() <= 20_000, "{}", encoded.len());
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use divergence::{Answer, Decoded, Divergence, Side};
-use exchange::{Body, Exchange, Leg, Outcome, Pairs};
+use exchange::{Body, Exchange, HttpVersion, Leg, Pairs};
 
 use super::{Origin, Rows, int};
 use crate::Settings;
@@ -23,7 +23,7 @@ pub(crate) struct Judged {
 /// Decodes and compares the answers.
 pub(crate) fn judge(exchange: &Exchange, settings: &Settings) -> Judged {
     let outputs = |leg: &Leg| {
-        if leg.outcome != Outcome::Answered {
+        if !leg.outcome.is_answer() {
             return Err(leg.outcome.to_string());
         }
         let status = leg.status.ok_or("answered without a status")?;
@@ -102,6 +102,8 @@ fn put_leg(rows: &mut Rows, prefix: &str, leg: &Leg, keep: bool) {
     rows.put_in(prefix, "node", &leg.node);
     rows.put_in(prefix, "labels", object(&leg.labels).as_str());
     rows.put_in(prefix, "status", leg.status);
+    rows.put_in(prefix, "grpc_status", leg.grpc_status);
+    rows.put_in(prefix, "http_version", leg.http_version.map(HttpVersion::as_str));
     rows.put_in(prefix, "outcome", leg.outcome.as_str());
     rows.put_in(prefix, "reason", &leg.reason);
     rows.put_in(prefix, "queued_us", leg.queued_us);
@@ -112,10 +114,14 @@ fn put_leg(rows: &mut Rows, prefix: &str, leg: &Leg, keep: bool) {
     rows.put_in(prefix, "rate_1s", leg.rate_1s);
     rows.put_in(prefix, "rate_10s", leg.rate_10s);
     rows.put_in(prefix, "reported_load", leg.reported_load.as_ref());
+    rows.put_in(prefix, "reported_queue_us", leg.reported_queue_us);
+    rows.put_in(prefix, "reported_utilization", leg.reported_utilization);
     rows.put_in(prefix, "connection", leg.connection.as_ref());
+    rows.put_in(prefix, "reused", leg.reused);
     rows.put_in(prefix, "stream", leg.stream.map(int));
     rows.put_in(prefix, "attempts", leg.attempts);
     rows.put_in(prefix, "headers", array(&leg.headers).as_str());
+    rows.put_in(prefix, "trailers", array(&leg.trailers).as_str());
     rows.put_in(prefix, "body", kept(&leg.body, keep));
     rows.put_in(prefix, "body_bytes", int(leg.body.length));
     rows.put_in(prefix, "body_digest", leg.body.digest_hex().as_ref());

@@ -33,6 +33,10 @@ fn int32(batch: &RecordBatch, name: &str) -> i32 {
     batch.column_by_name(name).unwrap().as_primitive::<Int32Type>().value(0)
 }
 
+fn float64(batch: &RecordBatch, name: &str) -> f64 {
+    batch.column_by_name(name).unwrap().as_primitive::<Float64Type>().value(0)
+}
+
 fn texts(batch: &RecordBatch, name: &str) -> Vec<String> {
     let list = batch.column_by_name(name).unwrap().as_list::<i32>().value(0);
     list.as_string::<i32>().iter().map(|item| item.unwrap().to_owned()).collect()
@@ -79,7 +83,17 @@ fn an_exchange_fills_its_row() {
     assert_eq!(int64(&batch, "shadow_values_total"), 2);
     let body = batch.column_by_name("primary_body").unwrap().as_binary::<i32>();
     assert_eq!(body.value(0), answer("0.25,0.75").as_bytes());
-    for name in ["trace_id", "query", "primary_stream", "primary_undecodable", "shadow_text"] {
+    for (name, value) in [
+        ("shadow_http_version", "1.1"),
+        ("shadow_trailers", r#"[["grpc-status","0"]]"#),
+        ("primary_trailers", r#"[["grpc-status","0"]]"#),
+    ] {
+        assert_eq!(text(&batch, name).as_deref(), Some(value), "{name}");
+    }
+    assert_eq!((int32(&batch, "shadow_grpc_status"), int64(&batch, "primary_reported_queue_us")), (0, 12));
+    assert_eq!((int64(&batch, "shadow_stream"), float64(&batch, "shadow_reported_utilization")), (4, 0.5));
+    assert!(batch.column_by_name("shadow_reused").unwrap().as_boolean().value(0));
+    for name in ["trace_id", "query", "primary_reported_load", "primary_undecodable", "shadow_text"] {
         assert!(is_null(&batch, name), "{name}");
     }
 }
@@ -105,6 +119,20 @@ fn a_leg_without_an_answer_is_incomparable_and_says_why() {
     timed_out.primary.status = None;
     let row = batch(&timed_out, &Settings::new("out"));
     assert_eq!(text(&row, "primary_undecodable").as_deref(), Some("answered without a status"));
+}
+
+#[test]
+fn an_answer_that_the_client_did_not_wait_for_is_compared_like_any_other() {
+    let mut cancelled = exchange(0);
+    cancelled.primary.outcome = Outcome::ClientCancelled;
+    let row = batch(&cancelled, &Settings::new("out"));
+    assert_eq!(text(&row, "primary_outcome").as_deref(), Some("client_cancelled"));
+    assert_eq!(text(&row, "class").as_deref(), Some("BIT_EQUAL"));
+
+    cancelled.primary.outcome = Outcome::ResetOnReuse;
+    let row = batch(&cancelled, &Settings::new("out"));
+    assert_eq!(text(&row, "class").as_deref(), Some("INCOMPARABLE"));
+    assert_eq!(text(&row, "primary_undecodable").as_deref(), Some("reset_on_reuse"));
 }
 
 #[test]

@@ -3,15 +3,21 @@
 //! The format is found by request path, headers and body together, never by `content-type` alone: servers leave it out or
 //! mislabel it. A new protocol is a file under `decode/` and a line in `READERS`.
 
+mod contents;
 mod encoding;
 mod fault;
+mod grpc;
 mod json;
 mod json_path;
+mod messages;
 mod names;
 mod parts;
+mod protobuf;
+mod raw;
 mod tensor;
 mod v1_predictions;
 mod v2_binary;
+mod v2_grpc;
 mod v2_json;
 
 #[cfg(test)]
@@ -71,6 +77,8 @@ pub enum Protocol {
     V2Json,
     /// Open Inference Protocol V2 with tensors in binary after the JSON.
     V2Binary,
+    /// Open Inference Protocol V2 over gRPC.
+    V2Grpc,
     /// TensorFlow Serving / KServe V1 `predictions` (or `outputs`).
     V1Predictions,
     /// Any JSON, by configured paths.
@@ -86,6 +94,7 @@ impl Protocol {
         match self {
             Self::V2Json => "v2_json",
             Self::V2Binary => "v2_binary",
+            Self::V2Grpc => "v2_grpc",
             Self::V1Predictions => "v1_predictions",
             Self::JsonPath => "json_path",
             Self::Json => "json",
@@ -96,7 +105,7 @@ impl Protocol {
     /// time, so whole numbers and fractions are no difference of type.
     #[must_use]
     pub fn declares_types(self) -> bool {
-        matches!(self, Self::V2Json | Self::V2Binary)
+        matches!(self, Self::V2Json | Self::V2Binary | Self::V2Grpc)
     }
 }
 
@@ -115,11 +124,18 @@ pub struct Decoded {
     pub tree: Option<Json<'static>>,
 }
 
+impl Decoded {
+    /// An answer that names no model.
+    fn of(protocol: Protocol, outputs: Vec<Output>) -> Self {
+        Self { protocol, model: None, model_version: None, outputs, tree: None }
+    }
+}
+
 /// Reads an answer of one protocol; `None` when it is of another.
 type Reader = fn(&Parts<'_>) -> Option<Result<Decoded, Undecodable>>;
 
 /// The known formats; the first that takes an answer has it.
-const READERS: &[Reader] = &[v2_binary::read, v2_json::read, v1_predictions::read];
+const READERS: &[Reader] = &[v2_grpc::read, v2_binary::read, v2_json::read, v1_predictions::read];
 
 /// Decodes an answer.
 ///
@@ -129,6 +145,7 @@ pub fn decode(answer: &Answer<'_>, rules: &Rules) -> Result<Decoded, Undecodable
     if !(200..300).contains(&answer.status) {
         return Err(Undecodable::Status(answer.status));
     }
+    grpc::check_status(answer.headers, answer.trailers)?;
     if answer.truncated {
         return Err(Undecodable::Truncated);
     }

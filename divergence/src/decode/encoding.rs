@@ -27,22 +27,27 @@ pub(super) fn decoded<'b>(
         return Err(Undecodable::TooMany { what: "content codings", limit: MAX_CODINGS });
     }
     for coding in codings.iter().rev() {
-        body = match coding.as_str() {
-            "" | "identity" => continue,
-            "gzip" | "x-gzip" => bounded(MultiGzDecoder::new(&*body), "gzip")?.into(),
-            // RFC 9110: the zlib format (RFC 1950), not bare deflate.
-            "deflate" => bounded(ZlibDecoder::new(&*body), "deflate")?.into(),
-            other => return Err(Undecodable::Encoding(shortened(other))),
-        };
+        if !matches!(coding.as_str(), "" | "identity") {
+            body = undone(coding, &body, MAX_BODY)?.into();
+        }
     }
     Ok(body)
 }
 
-fn bounded(reader: impl Read, name: &'static str) -> Result<Vec<u8>, Undecodable> {
+/// The bytes without one encoding, at most `limit` of them.
+pub(super) fn undone(coding: &str, bytes: &[u8], limit: usize) -> Result<Vec<u8>, Undecodable> {
+    match coding {
+        "gzip" | "x-gzip" => bounded(MultiGzDecoder::new(bytes), "gzip", limit),
+        // RFC 9110: the zlib format (RFC 1950), not bare deflate.
+        "deflate" => bounded(ZlibDecoder::new(bytes), "deflate", limit),
+        other => Err(Undecodable::Encoding(shortened(other))),
+    }
+}
+
+fn bounded(reader: impl Read, name: &'static str, limit: usize) -> Result<Vec<u8>, Undecodable> {
     let mut bytes = Vec::new();
-    let limit = MAX_BODY as u64 + 1;
-    reader.take(limit).read_to_end(&mut bytes).map_err(|_| Undecodable::Corrupt(name))?;
-    if bytes.len() > MAX_BODY {
+    reader.take(limit as u64 + 1).read_to_end(&mut bytes).map_err(|_| Undecodable::Corrupt(name))?;
+    if bytes.len() > limit {
         return Err(Undecodable::TooLarge(MAX_BODY));
     }
     Ok(bytes)

@@ -8,6 +8,18 @@ pub enum Undecodable {
     /// Not a 2xx status.
     #[error("status {0}")]
     Status(u16),
+    /// A gRPC call that failed: its status, a number.
+    #[error("grpc status {0}")]
+    GrpcStatus(String),
+    /// A gRPC body that ends within a message, or begins one with an unknown flag.
+    #[error("grpc message broken {0} bytes before the end of the body")]
+    Frame(usize),
+    /// A message of a stream says that its request failed, and no other answers one.
+    #[error("error in the message: {0}")]
+    InMessage(String),
+    /// A call of a service that is not read.
+    #[error("grpc method `{0}` is not supported")]
+    Method(String),
     /// Captured only in part.
     #[error("body truncated by the capture cap")]
     Truncated,
@@ -15,7 +27,7 @@ pub enum Undecodable {
     #[error("empty body")]
     Empty,
     /// A content encoding that is not read.
-    #[error("content-encoding `{0}` is not supported: only gzip and deflate are")]
+    #[error("content-encoding `{0}` is not supported")]
     Encoding(String),
     /// A compressed body that does not decompress.
     #[error("body is no valid {0}")]

@@ -2,20 +2,23 @@
 
 use std::cell::OnceCell;
 
-use jiter::JsonValue;
-
 use super::fault::{Undecodable, shortened};
-use super::{Answer, json};
+use super::{Answer, grpc, json};
+use crate::Json;
 
 /// An answer with its body decompressed and split.
 pub(super) struct Parts<'a> {
     /// Path of the request, without the query.
     pub(super) path: &'a str,
+    /// Headers of the answer.
+    pub(super) headers: &'a [(String, String)],
+    /// The whole body.
+    pub(super) body: &'a [u8],
     /// The JSON part: the whole body unless the headers mark a binary tail.
     pub(super) head: &'a [u8],
     /// Binary tensors after the JSON; `None` when the headers mark none.
     pub(super) tail: Option<&'a [u8]>,
-    parsed: OnceCell<Result<JsonValue<'a>, Undecodable>>,
+    parsed: OnceCell<Result<Json<'a>, Undecodable>>,
 }
 
 impl<'a> Parts<'a> {
@@ -33,22 +36,23 @@ impl<'a> Parts<'a> {
                 (head, Some(tail))
             }
         };
-        Ok(Self { path, head, tail, parsed: OnceCell::new() })
+        Ok(Self { path, headers: answer.headers, body, head, tail, parsed: OnceCell::new() })
     }
 
     /// The JSON part, parsed at the first call.
-    pub(super) fn json(&self) -> Result<&JsonValue<'a>, Undecodable> {
+    pub(super) fn json(&self) -> Result<&Json<'a>, Undecodable> {
         self.parsed.get_or_init(|| json::parse(self.head)).as_ref().map_err(Clone::clone)
     }
 
     /// A field of the JSON part, when that is an object which has it.
-    pub(super) fn field(&self, name: &str) -> Option<&JsonValue<'a>> {
-        self.json().ok().and_then(|value| json::field(value, name))
+    pub(super) fn field(&self, name: &str) -> Option<&Json<'a>> {
+        self.json().ok().and_then(|value| value.field(name))
     }
 
     /// Why no reader took the answer.
     pub(super) fn unknown(&self) -> Undecodable {
         match self.json() {
+            _ if grpc::is_grpc(self.headers) => Undecodable::Method(shortened(self.path)),
             Err(reason) => reason,
             Ok(_) if self.field("error").is_some() => Undecodable::ErrorBody,
             Ok(_) => Undecodable::UnknownFormat,

@@ -3,8 +3,8 @@
 use half::{bf16, f16};
 
 use super::fault::{Fault, Undecodable};
-use super::json::{Leaf, Node, View};
-use crate::{DType, Output};
+use super::json::{Leaf, View, view};
+use crate::{DType, Json, Number, Output};
 
 /// 2^53: every integer up to here is a 64-bit float.
 const FLOAT_EXACT: u128 = 1 << 53;
@@ -23,6 +23,11 @@ impl Builder {
     /// The type.
     pub(super) fn dtype(&self) -> DType {
         self.output.dtype
+    }
+
+    /// How many elements it has.
+    pub(super) fn len(&self) -> usize {
+        self.output.values.len() + self.output.text.len()
     }
 
     /// Adds a number, rounded to the declared type: the decimal text of an `FP32` stands for the nearest `f32`.
@@ -65,15 +70,11 @@ impl Builder {
             Leaf::Null => self.null(),
             Leaf::Text(text) if dtype == DType::Bytes => self.text(text.to_owned()),
             Leaf::Bool(value) if dtype == DType::Bool => self.float(value.into()),
-            Leaf::Int(value) if dtype.is_float() => self.float(value as f64),
-            Leaf::Int(value) if fits(value, dtype) => self.int(value),
-            Leaf::Float(value) if dtype.is_float() => self.float(value),
-            // `1.0` for an integer.
-            Leaf::Float(value)
-                if value.fract() == 0.0 && value.abs() < FLOAT_EXACT as f64 && fits(value as i128, dtype) =>
-            {
-                self.int(value as i128);
-            }
+            Leaf::Number(number) if dtype.is_float() => self.number(number),
+            Leaf::Number(number) => match integer(number).filter(|value| fits(*value, dtype)) {
+                Some(value) => self.int(value),
+                None => return Err(self.wrong()),
+            },
             Leaf::Text(text) if dtype.is_float() => match non_finite(text) {
                 Some(value) => self.float(value),
                 None => return Err(self.wrong()),
@@ -81,6 +82,27 @@ impl Builder {
             _ => return Err(self.wrong()),
         }
         Ok(())
+    }
+
+    /// Adds a printed number to a floating output.
+    fn number(&mut self, number: &Number<'_>) {
+        let (value, printed) = number.read();
+        if let Some(printed) = printed {
+            self.output.printed = Some(self.output.printed.unwrap_or_default().or(printed));
+        }
+        self.float(value);
+    }
+
+    /// Adds numbers of the declared type.
+    pub(super) fn floats(&mut self, values: impl Iterator<Item = f64>) {
+        self.output.values.extend(values);
+    }
+
+    /// Makes room for as many numbers.
+    fn reserve(&mut self, count: usize) {
+        if self.output.dtype != DType::Bytes {
+            self.output.values.reserve(count);
+        }
     }
 
     /// The output, when it holds as many elements as its shape says.
@@ -97,9 +119,13 @@ impl Builder {
         }
     }
 
+    /// A fault of this output.
+    pub(super) fn fault(&self, fault: Fault) -> Undecodable {
+        Undecodable::output(&self.output.name, fault)
+    }
+
     fn wrong(&self) -> Fault {
-        let index = self.output.values.len() + self.output.text.len();
-        Fault::Element { index, dtype: self.output.dtype.as_str() }
+        Fault::Element { index: self.len(), dtype: self.output.dtype.as_str() }
     }
 }
 
@@ -118,20 +144,23 @@ pub(crate) fn shape_text(shape: &[u64]) -> String {
 }
 
 /// Adds all values of a flat or nested array, row-major.
-pub(super) fn fill<N: Node>(builder: &mut Builder, node: &N) -> Result<(), Fault> {
-    match node.view() {
+pub(super) fn fill(builder: &mut Builder, value: &Json<'_>) -> Result<(), Fault> {
+    match view(value) {
         View::Leaf(leaf) => builder.leaf(leaf),
-        View::Array(items) => items.iter().try_for_each(|item| fill(builder, item)),
-        View::Object => Err(builder.wrong()),
+        View::Array(items) => {
+            builder.reserve(items.len());
+            items.iter().try_for_each(|item| fill(builder, item))
+        }
+        View::Object(_) => Err(builder.wrong()),
     }
 }
 
 /// An output of an answer that declares no type. `roots` are one value, or with `list` the items of a list. The type follows
 /// from the values ([`DType`]), the shape from the nesting; a ragged nesting counts as flat.
-pub(super) fn undeclared<N: Node>(name: &str, roots: &[&N], list: bool) -> Result<Output, Undecodable> {
+pub(super) fn undeclared(name: &str, roots: &[&Json<'_>], list: bool) -> Result<Output, Undecodable> {
     let fault = |fault| Undecodable::output(name, fault);
     let mut leaves = Vec::new();
-    let mut shapes = roots.iter().map(|root| walk(*root, &mut leaves).map_err(fault));
+    let mut shapes = roots.iter().map(|root| walk(root, &mut leaves).map_err(fault));
     let mut shape = shapes.next().transpose()?.unwrap_or(Some(Vec::new()));
     for other in shapes {
         if other? != shape {
@@ -143,13 +172,14 @@ pub(super) fn undeclared<N: Node>(name: &str, roots: &[&N], list: bool) -> Resul
     }
     let shape = shape.unwrap_or_else(|| vec![leaves.len() as u64]);
     let mut builder = Builder::new(name, dtype_of(&leaves).map_err(fault)?, shape);
+    builder.reserve(leaves.len());
     leaves.into_iter().try_for_each(|leaf| builder.leaf(leaf)).map_err(fault)?;
     builder.finish()
 }
 
 /// Collects the leaves; the shape, or `None` when rows differ in theirs.
-fn walk<'n, N: Node>(node: &'n N, leaves: &mut Vec<Leaf<'n>>) -> Result<Option<Vec<u64>>, Fault> {
-    match node.view() {
+fn walk<'n>(value: &'n Json<'_>, leaves: &mut Vec<Leaf<'n>>) -> Result<Option<Vec<u64>>, Fault> {
+    match view(value) {
         View::Leaf(leaf) => {
             leaves.push(leaf);
             Ok(Some(Vec::new()))
@@ -167,7 +197,7 @@ fn walk<'n, N: Node>(node: &'n N, leaves: &mut Vec<Leaf<'n>>) -> Result<Option<V
             shape.insert(0, items.len() as u64);
             Ok((!ragged).then_some(shape))
         }
-        View::Object => Err(Fault::Mixed(leaves.len())),
+        View::Object(_) => Err(Fault::Mixed(leaves.len())),
     }
 }
 
@@ -184,8 +214,9 @@ fn dtype_of(leaves: &[Leaf<'_>]) -> Result<DType, Fault> {
                 continue;
             }
             Leaf::Bool(_) => DType::Bool,
-            Leaf::Int(_) => DType::Int64,
-            Leaf::Float(_) => DType::Fp64,
+            // Past 128 bits only the magnitude is left.
+            Leaf::Number(number) if number.as_int().is_some() => DType::Int64,
+            Leaf::Number(_) => DType::Fp64,
             Leaf::Text(_) => DType::Bytes,
         };
         found = match (found, dtype) {
@@ -200,6 +231,15 @@ fn dtype_of(leaves: &[Leaf<'_>]) -> Result<DType, Fault> {
         (Some(DType::Int64), Some(_)) => Ok(DType::Fp64),
         (found, _) => Ok(found.unwrap_or(DType::Fp64)),
     }
+}
+
+/// The integer of a number, which may be written as `1.0`.
+fn integer(number: &Number<'_>) -> Option<i128> {
+    number.as_int().or_else(|| {
+        let value = number.as_f64();
+        (!number.is_integer() && value.fract() == 0.0 && value.abs() < FLOAT_EXACT as f64)
+            .then_some(value as i128)
+    })
 }
 
 fn non_finite(text: &str) -> Option<f64> {

@@ -2,8 +2,10 @@ use super::*;
 use crate::DType;
 
 mod free;
+mod grpc;
 mod hostile;
 mod v2;
+mod wire;
 
 const INFER: &str = "/v2/models/m/infer";
 

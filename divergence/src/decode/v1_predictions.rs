@@ -6,13 +6,11 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use jiter::JsonValue;
-
 use super::fault::{Fault, Undecodable, check_name};
-use super::json::{Node, View};
+use super::json::{View, view};
 use super::parts::Parts;
 use super::{Decoded, MAX_OUTPUTS, Protocol, names, tensor};
-use crate::Output;
+use crate::{Json, Output};
 
 /// Takes answers with a `predictions` or `outputs` field.
 pub(super) fn read(parts: &Parts<'_>) -> Option<Result<Decoded, Undecodable>> {
@@ -21,12 +19,12 @@ pub(super) fn read(parts: &Parts<'_>) -> Option<Result<Decoded, Undecodable>> {
     let asked = parts.path.ends_with(":predict");
     let outputs = parts
         .field("outputs")
-        .filter(|value| asked || matches!(value, JsonValue::Object(_)))
+        .filter(|value| asked || matches!(value, Json::Object(_)))
         .map(|value| ("outputs", value));
-    let (name, value) = predictions.or(outputs).filter(|(_, value)| **value != JsonValue::Null)?;
+    let (name, value) = predictions.or(outputs).filter(|(_, value)| **value != Json::Null)?;
     let model = names::model(parts.path);
     let model_version = match parts.field("modelVersionId") {
-        Some(JsonValue::Str(version)) => Some(names::given(version)),
+        Some(Json::Text(version)) => Some(names::given(version)),
         _ => None,
     };
     Some(columns(name, value).map(|outputs| Decoded {
@@ -38,7 +36,7 @@ pub(super) fn read(parts: &Parts<'_>) -> Option<Result<Decoded, Undecodable>> {
     }))
 }
 
-fn columns(name: &str, value: &JsonValue<'_>) -> Result<Vec<Output>, Undecodable> {
+fn columns(name: &str, value: &Json<'_>) -> Result<Vec<Output>, Undecodable> {
     let mut cells = Columns::new();
     if let Some(fields) = object(value) {
         for (key, value) in fields {
@@ -47,7 +45,7 @@ fn columns(name: &str, value: &JsonValue<'_>) -> Result<Vec<Output>, Undecodable
         return cells.iter().map(|(key, values)| column(key, values)).collect();
     }
     match value {
-        JsonValue::Array(rows) if rows.first().is_some_and(|row| object(row).is_some()) => {
+        Json::Array(rows) if rows.first().is_some_and(|row| object(row).is_some()) => {
             for (index, row) in rows.iter().enumerate() {
                 let fields = object(row).ok_or_else(|| Undecodable::output(name, Fault::Mixed(index)))?;
                 for (key, cell) in fields {
@@ -60,14 +58,10 @@ fn columns(name: &str, value: &JsonValue<'_>) -> Result<Vec<Output>, Undecodable
     }
 }
 
-type Columns<'v, 'j> = BTreeMap<String, Vec<&'v JsonValue<'j>>>;
+type Columns<'v, 'j> = BTreeMap<String, Vec<&'v Json<'j>>>;
 
 /// Adds a cell to its column. Objects within a row give a column per field, named `outer.inner`.
-fn gather<'v, 'j>(
-    columns: &mut Columns<'v, 'j>,
-    key: &str,
-    cell: &'v JsonValue<'j>,
-) -> Result<(), Undecodable> {
+fn gather<'v, 'j>(columns: &mut Columns<'v, 'j>, key: &str, cell: &'v Json<'j>) -> Result<(), Undecodable> {
     match object(cell) {
         Some(fields) => {
             check_name(key.len())?;
@@ -85,14 +79,14 @@ fn gather<'v, 'j>(
 }
 
 /// The fields of an object that is no value in itself.
-fn object<'v, 'j>(value: &'v JsonValue<'j>) -> Option<&'v [(Cow<'j, str>, JsonValue<'j>)]> {
-    match (value, value.view()) {
-        (JsonValue::Object(fields), View::Object) => Some(fields),
+fn object<'v, 'j>(value: &'v Json<'j>) -> Option<&'v [(Cow<'j, str>, Json<'j>)]> {
+    match view(value) {
+        View::Object(fields) => Some(fields),
         _ => None,
     }
 }
 
 /// A column given as one value; a repeated key gives a list.
-fn column(key: &str, values: &[&JsonValue<'_>]) -> Result<Output, Undecodable> {
+fn column(key: &str, values: &[&Json<'_>]) -> Result<Output, Undecodable> {
     tensor::undeclared(key, values, values.len() > 1)
 }

@@ -2,9 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use serde_json_path::JsonPath;
+use serde_json_path::{JsonPath, PathElement};
 
 use super::RulesError;
+use crate::Json;
 
 /// One output taken from JSON answers by path.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -60,13 +61,34 @@ impl Path {
         &self.text
     }
 
-    /// The values that the path selects, in order.
-    pub(crate) fn select<'v>(&self, value: &'v Value) -> Vec<&'v Value> {
+    /// The values of `tree` that the path selects, in order. `plain` is the same tree in the type that JSONPath is evaluated on.
+    pub(crate) fn select<'v, 'j>(&self, tree: &'v Json<'j>, plain: &Value) -> Vec<&'v Json<'j>> {
         match &self.parsed {
-            Parsed::Pointer => value.pointer(&self.text).into_iter().collect(),
-            Parsed::JsonPath(path) => path.query(value).all(),
+            Parsed::Pointer => pointed(tree, &self.text).into_iter().collect(),
+            Parsed::JsonPath(path) => {
+                let found = path.query_located(plain).all();
+                let step = |value: &'v Json<'j>, element: &PathElement<'_>| match element {
+                    PathElement::Name(name) => value.field(name),
+                    PathElement::Index(index) => value.as_array()?.get(*index),
+                };
+                found.iter().filter_map(|node| node.location().iter().try_fold(tree, step)).collect()
+            }
         }
     }
+}
+
+/// The value at a JSON Pointer.
+fn pointed<'v, 'j>(tree: &'v Json<'j>, pointer: &str) -> Option<&'v Json<'j>> {
+    pointer.split('/').skip(1).try_fold(tree, |value, token| {
+        let token = token.replace("~1", "/").replace("~0", "~");
+        match value {
+            // RFC 6901: an index has no leading zeros.
+            Json::Array(items) if token == "0" || !token.starts_with(['0', '+']) => {
+                items.get(token.parse::<usize>().ok()?)
+            }
+            value => value.field(&token),
+        }
+    })
 }
 
 impl TryFrom<String> for Path {

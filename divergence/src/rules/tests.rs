@@ -1,4 +1,5 @@
 use super::*;
+use crate::Json;
 
 fn parse(json: &str) -> Result<Rules, String> {
     serde_json::from_str(json).map_err(|error| error.to_string())
@@ -82,10 +83,16 @@ fn rules_survive_a_round_trip_and_the_hash_follows_every_field() {
 
 #[test]
 fn a_pointer_selects_one_value_and_a_json_path_many() {
-    let value = serde_json::json!({"a": [{"s": 1}, {"s": 2}]});
-    assert_eq!(Path::parse("/a/1/s").unwrap().select(&value), [&serde_json::json!(2)]);
-    assert_eq!(Path::parse("$.a[*].s").unwrap().select(&value).len(), 2);
-    assert!(Path::parse("/b").unwrap().select(&value).is_empty());
+    let text = r#"{"a":[{"s":1},{"s":2,"x/y~":3}],"01":4}"#;
+    let (tree, plain) = (Json::parse(text.as_bytes(), 99).unwrap(), serde_json::from_str(text).unwrap());
+    let select = |path: &str| -> Vec<f64> {
+        let found = Path::parse(path).unwrap().select(&tree, &plain);
+        found.iter().map(|value| value.as_number().unwrap().as_f64()).collect()
+    };
+    assert_eq!(select("/a/1/s"), [2.0]);
+    assert_eq!((select("/a/1/x~1y~0"), select("/01")), (vec![3.0], vec![4.0]));
+    assert_eq!(select("$.a[*].s"), [1.0, 2.0]);
+    assert!(select("/b").is_empty() && select("/a/01/s").is_empty() && select("/a/2/s").is_empty());
 }
 
 #[test]

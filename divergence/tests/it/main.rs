@@ -1,5 +1,6 @@
 //! Answers captured from real servers, decoded and compared.
 
+mod captures;
 mod compared;
 mod errors;
 mod http;

@@ -8,6 +8,7 @@ use exchange::{Ending, Outcome};
 pub(crate) struct RowLeg<'a> {
     pub(crate) node: &'a str,
     pub(crate) status: Option<i32>,
+    pub(crate) grpc_status: Option<i32>,
     pub(crate) outcome: Outcome,
     pub(crate) latency_us: Option<u64>,
     pub(crate) inflight: u32,
@@ -15,9 +16,12 @@ pub(crate) struct RowLeg<'a> {
 }
 
 impl RowLeg<'_> {
-    /// Whether the leg gave a whole answer with a 2xx status.
+    /// Whether the leg gave a whole answer with a 2xx status and, of a gRPC call, status OK.
     pub(crate) fn succeeded(&self) -> bool {
-        self.outcome.is_answer() && self.status.is_some_and(|status| (200..300).contains(&status))
+        // A gRPC call that failed has HTTP status 200 all the same.
+        self.outcome.is_answer()
+            && self.status.is_some_and(|status| (200..300).contains(&status))
+            && self.grpc_status.is_none_or(|status| status == 0)
     }
 
     /// Whether the request went, or was meant to go, to the node; false when a bound of the proxy held it back.

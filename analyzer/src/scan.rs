@@ -63,7 +63,7 @@ pub(crate) fn scan(
     let exchanges = each(&set.exchanges, &course, |file| exchanges_of(file, options, &course))?;
     let ledgers = each(&set.ledger, &course, ledger::read)?;
     let dead_letters = each(&set.dead_letters, &course, |file| {
-        let dead_letters = Table::open(file, &[])?.rows();
+        let dead_letters = Table::open(file, &[], &[])?.rows();
         Ok(Accumulator { dead_letters, ..Accumulator::default() })
     })?;
     merged(merged(exchanges, ledgers)?, dead_letters)
@@ -90,7 +90,7 @@ fn each(
 }
 
 fn exchanges_of(file: &Path, options: &Options, course: &Course<'_>) -> Result<Accumulator, AnalyzeError> {
-    let table = Table::open(file, &exchanges::columns())?;
+    let table = Table::open(file, &exchanges::columns(), &exchanges::later_columns())?;
     let groups: Vec<usize> = (0..table.row_groups()).collect();
     let parts: Vec<Accumulator> = groups
         .into_par_iter()

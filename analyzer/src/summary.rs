@@ -15,7 +15,7 @@ pub use crate::accumulate::{Example, ScorePoint};
 use crate::stats::{Share, wilson};
 use crate::verdict::Verdict;
 pub(crate) use make::make;
-pub use reconcile::{LoadLoss, RunLedger};
+pub use reconcile::{LoadCap, LoadLoss, RunLedger};
 pub use rows::{BandRow, ClassRow, Latencies, LatencyRow, LoadRow, NodeRow, PeakRow, TargetSummary, Units};
 
 /// Version of the form of [`Summary`]; it grows when a field changes or goes.

@@ -8,6 +8,7 @@ fn leg(node: &str, i: u32) -> RowLeg<'_> {
     RowLeg {
         node,
         status: Some(200),
+        grpc_status: None,
         outcome: Outcome::Answered,
         latency_us: Some(u64::from(i * 37 % 5000)),
         inflight: i % 23,

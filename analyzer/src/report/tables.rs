@@ -214,28 +214,39 @@ fn outcomes(target: &TargetSummary) -> Table {
     Table::new("How both legs ended", "", &columns).with_rows(rows)
 }
 
-/// What the proxies say against what is there.
+/// What the proxies say against what is there. Spool and skips have columns only where there are any.
 pub(super) fn ledger(summary: &Summary) -> Vec<Table> {
+    let spooled = summary.ledger.iter().any(|run| run.spooled > 0);
+    let skipped = summary.ledger.iter().any(|run| !run.skipped.is_empty());
     let columns = [
-        ("proxy", Text),
-        ("run", Text),
-        ("mirrored", Number),
-        ("answered", Number),
-        ("failed", Text),
-        ("unsent", Text),
-        ("dropped", Text),
-        ("rows", Number),
-        ("lost", Number),
-        ("closed", Text),
+        (true, ("proxy", Text)),
+        (true, ("run", Text)),
+        (true, ("mirrored", Number)),
+        (true, ("answered", Number)),
+        (true, ("failed", Text)),
+        (true, ("unsent", Text)),
+        (true, ("dropped", Text)),
+        (true, ("rows", Number)),
+        (spooled, ("in spool", Number)),
+        (true, ("lost", Number)),
+        (skipped, ("skipped", Text)),
+        (true, ("closed", Text)),
     ];
-    let note = "mirrored = rows + lost, once closed";
-    let runs = Table::new("Ledger", note, &columns).with_rows(summary.ledger.iter().map(|run| {
+    let shown = columns.map(|(shown, _)| shown);
+    let heads: Vec<_> = columns.into_iter().filter_map(|(shown, column)| shown.then_some(column)).collect();
+    let note = match (spooled, skipped) {
+        (false, false) => "mirrored = rows + lost, once closed",
+        (true, false) => "mirrored = rows + in spool + lost, once closed",
+        (false, true) => "mirrored = rows + lost, once closed; skipped was never mirrored",
+        (true, true) => "mirrored = rows + in spool + lost, once closed; skipped was never mirrored",
+    };
+    let runs = Table::new("Ledger", note, &heads).with_rows(summary.ledger.iter().map(|run| {
         let closed = match (run.snapshot, run.closed) {
             (None, _) => "no ledger",
             (_, true) => "yes",
             (_, false) => "no",
         };
-        vec![
+        let cells = [
             run.proxy.clone(),
             run.run.clone(),
             count(run.mirrored),
@@ -244,9 +255,12 @@ pub(super) fn ledger(summary: &Summary) -> Vec<Table> {
             named_counts(&run.unsent),
             named_counts(&run.dropped),
             count(run.rows),
+            count(run.spooled),
             count(run.lost),
+            named_counts(&run.skipped),
             closed.to_owned(),
-        ]
+        ];
+        cells.into_iter().zip(shown).filter_map(|(cell, shown)| shown.then_some(cell)).collect()
     }));
     let columns = [
         ("run", Text),
@@ -254,11 +268,12 @@ pub(super) fn ledger(summary: &Summary) -> Vec<Table> {
         ("in flight from", Number),
         ("ended", Number),
         ("unsent", Number),
-        ("lost", Number),
+        ("missing", Number),
     ];
     let missing = summary.ledger.iter().flat_map(missing_by_load);
     let by_load =
-        Table::new("Missing by load", "copies never sent, and exchanges lost", &columns).with_rows(missing);
+        Table::new("Missing by load", "copies never sent, and exchanges that are not in the set", &columns)
+            .with_rows(missing);
     if by_load.rows.is_empty() { vec![runs] } else { vec![runs, by_load] }
 }
 

@@ -41,14 +41,23 @@ const NAMES: [&str; 28] = [
     names::WORST_OUTPUT,
 ];
 
+/// Columns that came after the first release: a set recorded before has none of them.
+const LATER: [&str; 2] = [names::PRIMARY_GRPC_STATUS, names::SHADOW_GRPC_STATUS];
+
 /// The columns read.
 pub(crate) fn columns() -> Vec<&'static Column> {
     EXCHANGES.iter().filter(|column| NAMES.contains(&column.name)).collect()
 }
 
+/// The columns read where the file has them.
+pub(crate) fn later_columns() -> Vec<&'static Column> {
+    EXCHANGES.iter().filter(|column| LATER.contains(&column.name)).collect()
+}
+
 struct LegColumns<'a> {
     node: &'a StringArray,
     status: &'a Int32Array,
+    grpc_status: Option<&'a Int32Array>,
     outcome: &'a StringArray,
     latency_us: &'a Int64Array,
     inflight: &'a Int32Array,
@@ -60,6 +69,7 @@ impl<'a> LegColumns<'a> {
         Some(RowLeg {
             node: self.node.value(index),
             status: self.status.is_valid(index).then(|| self.status.value(index)),
+            grpc_status: self.grpc_status.and_then(|array| array.is_valid(index).then(|| array.value(index))),
             outcome: Outcome::from_name(self.outcome.value(index))?,
             latency_us: self
                 .latency_us
@@ -99,6 +109,7 @@ fn add(batch: &Batch<'_>, keep: usize, sum: &mut Accumulator) -> Result<(), Anal
     let primary = LegColumns {
         node: batch.text(names::PRIMARY_NODE)?,
         status: batch.int32(names::PRIMARY_STATUS)?,
+        grpc_status: batch.int32(names::PRIMARY_GRPC_STATUS).ok(),
         outcome: batch.text(names::PRIMARY_OUTCOME)?,
         latency_us: batch.int64(names::PRIMARY_LATENCY_US)?,
         inflight: batch.int32(names::PRIMARY_INFLIGHT)?,
@@ -107,6 +118,7 @@ fn add(batch: &Batch<'_>, keep: usize, sum: &mut Accumulator) -> Result<(), Anal
     let shadow = LegColumns {
         node: batch.text(names::SHADOW_NODE)?,
         status: batch.int32(names::SHADOW_STATUS)?,
+        grpc_status: batch.int32(names::SHADOW_GRPC_STATUS).ok(),
         outcome: batch.text(names::SHADOW_OUTCOME)?,
         latency_us: batch.int64(names::SHADOW_LATENCY_US)?,
         inflight: batch.int32(names::SHADOW_INFLIGHT)?,

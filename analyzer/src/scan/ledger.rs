@@ -11,7 +11,7 @@ use crate::error::AnalyzeError;
 /// Reads a whole file: ledgers are small.
 pub(crate) fn read(file: &Path) -> Result<Accumulator, AnalyzeError> {
     let columns: Vec<&Column> = LEDGER.iter().collect();
-    let table = Table::open(file, &columns)?;
+    let table = Table::open(file, &columns, &[])?;
     let mut sum = Accumulator::default();
     for group in 0..table.row_groups() {
         table.each_batch(group, |batch| {

@@ -26,8 +26,9 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// Opens `file` and checks that it has `columns`, each with the type that the contract gives it.
-    pub(crate) fn open(file: &Path, columns: &[&Column]) -> Result<Self, AnalyzeError> {
+    /// Opens `file` and checks that it has `columns`, each with the type that the contract gives it; those of `later` are read
+    /// where they are there.
+    pub(crate) fn open(file: &Path, columns: &[&Column], later: &[&Column]) -> Result<Self, AnalyzeError> {
         let opened = open(file)?;
         let metadata =
             ArrowReaderMetadata::load(&opened, Default::default()).map_err(|source| broken(file, source))?;
@@ -38,7 +39,9 @@ impl Table {
             let found = crate::accumulate::clipped(&version, 40).to_owned();
             return Err(AnalyzeError::NewerSchema { file: file.to_owned(), found, known: SCHEMA_VERSION });
         }
-        for column in columns {
+        let there = later.iter().filter(|column| schema.field_with_name(column.name).is_ok());
+        let columns: Vec<&Column> = columns.iter().chain(there).copied().collect();
+        for column in &columns {
             let field = schema.field_with_name(column.name).map_err(|_| AnalyzeError::MissingColumn {
                 file: file.to_owned(),
                 column: column.name.to_owned(),

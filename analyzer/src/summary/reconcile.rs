@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use exchange::{Ending, Item};
+use exchange::{Ending, Item, SkipReason};
 use serde::Serialize;
 
 use super::Counted;
 use crate::accumulate::{Accumulator, LedgerKey, RunRows, Snapshot};
 
-/// One run of one proxy: `mirrored + unlisted = rows + lost`, and `unlisted` is 0 once it is closed.
+/// One run of one proxy: `mirrored + unlisted = rows + lost + spooled`, and `unlisted` is 0 once it is closed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct RunLedger {
     /// Name of the proxy.
@@ -33,14 +33,31 @@ pub struct RunLedger {
     pub delivered: u64,
     /// Exchanges lost between the proxy and Kafka, by reason.
     pub dropped: Vec<Counted>,
+    /// Requests that a rule kept from being mirrored, by reason; no part of `mirrored`.
+    pub skipped: Vec<Counted>,
     /// Rows in the set.
     pub rows: u64,
-    /// Mirrored by the ledger and not in the set.
+    /// Not in the set, not dropped, and by the last snapshot in the proxy's disk spool: still to come.
+    pub spooled: u64,
+    /// Mirrored by the ledger and not in the set, other than those in the spool.
     pub lost: u64,
     /// In the set and not in the ledger: rows after the last snapshot; once it is closed, rows that are in the set twice.
     pub unlisted: u64,
     /// By shadow and load.
     pub loads: Vec<LoadLoss>,
+    /// Requests kept back by the cap on the rate, by load.
+    pub capped: Vec<LoadCap>,
+}
+
+/// Requests kept back by the cap on the rate in one load bin of the ledger.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct LoadCap {
+    /// Lower end of the power-of-two bin of the in-flight count.
+    pub inflight_from: u32,
+    /// Kept back.
+    pub skipped: u64,
+    /// Mirrored in that bin; of several shadows, to the one with the most.
+    pub mirrored: u64,
 }
 
 /// Exchanges of one shadow in one load bin of the ledger.
@@ -56,7 +73,7 @@ pub struct LoadLoss {
     pub rows: u64,
     /// Of these, never sent.
     pub unsent: u64,
-    /// Ended by the ledger and not in the set.
+    /// Ended by the ledger and not in the set; of a run with a spool, some may still come.
     pub lost: u64,
 }
 
@@ -103,6 +120,11 @@ fn run(key: &LedgerKey, snapshot: Option<&Snapshot>, rows: Option<&RunRows>) -> 
         by_target.entry(target).or_default().1 += bins.values().map(|bin| bin.rows).sum::<u64>();
     }
     let sum = |of: fn(&(u64, u64)) -> u64| by_target.values().map(of).sum::<u64>();
+    let missing = sum(|(mirrored, rows)| mirrored.saturating_sub(*rows));
+    let dropped = total(&|item| matches!(item, Item::Dropped(_)));
+    // What was in the spool may have come since; what was dropped never will.
+    let spooled = total(&|item| item == Item::Spooled).min(missing.saturating_sub(dropped));
+    let loads = loads(&items, rows);
     RunLedger {
         proxy: key.proxy.clone(),
         run: key.run.clone(),
@@ -118,11 +140,37 @@ fn run(key: &LedgerKey, snapshot: Option<&Snapshot>, rows: Option<&RunRows>) -> 
             Item::Dropped(reason) => Some(reason.as_str()),
             _ => None,
         }),
+        skipped: by_name(&|item| match item {
+            Item::Skipped(reason) => Some(reason.as_str()),
+            _ => None,
+        }),
         rows: sum(|(_, rows)| *rows),
-        lost: sum(|(mirrored, rows)| mirrored.saturating_sub(*rows)),
+        spooled,
+        lost: missing - spooled,
         unlisted: sum(|(mirrored, rows)| rows.saturating_sub(*mirrored)),
-        loads: loads(&items, rows),
+        capped: capped(&items, &loads),
+        loads,
     }
+}
+
+fn capped(items: &[(Item, &str, u32, u64)], loads: &[LoadLoss]) -> Vec<LoadCap> {
+    let mut bins: BTreeMap<u32, u64> = BTreeMap::new();
+    for (_, _, from, count) in items.iter().filter(|item| item.0 == Item::Skipped(SkipReason::RateCap)) {
+        *bins.entry(*from).or_default() += count;
+    }
+    if bins.is_empty() {
+        return Vec::new();
+    }
+    for bin in loads {
+        bins.entry(bin.inflight_from).or_default();
+    }
+    let mirrored = |from| {
+        let of_bin = loads.iter().filter(|bin| bin.inflight_from == from);
+        of_bin.map(|bin| bin.finished.max(bin.rows)).max().unwrap_or(0)
+    };
+    bins.into_iter()
+        .map(|(from, skipped)| LoadCap { inflight_from: from, skipped, mirrored: mirrored(from) })
+        .collect()
 }
 
 fn loads(items: &[(Item, &str, u32, u64)], rows: Option<&RunRows>) -> Vec<LoadLoss> {

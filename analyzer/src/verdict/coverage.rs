@@ -1,9 +1,15 @@
 //! What the data cannot tell, in one line each.
 
+use exchange::SkipReason;
+
+use crate::stats::Share;
 use crate::stats::bins::mid_share;
 use crate::summary::{RunLedger, SetFacts};
-use crate::text::{count, range};
+use crate::text::{count, percent, range};
 use crate::view::View;
+
+/// A load bin that kept back fewer is not named: chance.
+const MANY: u64 = 20;
 
 pub(super) fn not_covered(views: &[View<'_>], set: &SetFacts, ledger: &[RunLedger]) -> Vec<String> {
     let mut lines = Vec::new();
@@ -24,7 +30,42 @@ pub(super) fn not_covered(views: &[View<'_>], set: &SetFacts, ledger: &[RunLedge
     if open > 0 {
         lines.push(format!("loss in {} of {} runs: their ledger is not closed", open, ledger.len()));
     }
+    for run in ledger {
+        skipped(run, &mut lines);
+    }
     lines
+}
+
+/// Requests that a rule kept from being mirrored. A cap on the rate keeps back just those that come at high load.
+fn skipped(run: &RunLedger, lines: &mut Vec<String>) {
+    let of = format!("proxy {}, run {}", run.proxy, run.run);
+    let bins =
+        run.capped.iter().map(|bin| (bin, Share { events: bin.skipped, trials: bin.skipped + bin.mirrored }));
+    let all: Share = bins.clone().map(|(_, share)| share).sum();
+    let rate = |share: &Share| share.rate().unwrap_or(0.0);
+    if all.events > 0 {
+        let worst = bins
+            .filter(|(_, share)| share.events >= MANY && rate(share) > rate(&all))
+            .max_by(|a, b| rate(&a.1).total_cmp(&rate(&b.1)));
+        let worst = worst.map_or_else(String::new, |(bin, share)| {
+            format!(", {} of those at {} in flight and above", percent(share.rate()), bin.inflight_from)
+        });
+        lines.push(format!(
+            "{of}: {} requests kept back by the cap on the rate, {} of those chosen{worst}: high load is seen less often than it was",
+            count(all.events),
+            percent(all.rate())
+        ));
+    }
+    let others = run.skipped.iter().filter(|skip| skip.name != SkipReason::RateCap.as_str());
+    for skip in others {
+        let why = match SkipReason::ALL.into_iter().find(|reason| reason.as_str() == skip.name) {
+            Some(SkipReason::OutsideSchedule) => "outside the run's schedule",
+            Some(SkipReason::Route) => "of no configured route",
+            Some(SkipReason::Upgrade) => "that change the protocol",
+            Some(SkipReason::RateCap) | None => continue,
+        };
+        lines.push(format!("{of}: {} requests {why} were not mirrored", count(skip.count)));
+    }
 }
 
 fn load_range(view: &View<'_>, lines: &mut Vec<String>) {

@@ -3,7 +3,7 @@
 use super::{Case, Facts, Finding, Severity};
 use crate::Options;
 use crate::stats::{Share, wilson};
-use crate::summary::{Rate, RunLedger, SetFacts};
+use crate::summary::{LoadLoss, Rate, RunLedger, SetFacts};
 use crate::text::{count, percent, range, threshold};
 use crate::view::View;
 
@@ -103,16 +103,30 @@ pub(super) fn of_set(
             )));
         }
         if run.lost > 0 && (hides || run.lost as f64 > options.min_rate * run.mirrored as f64) {
-            let reasons: Vec<String> = run
+            let mut reasons: Vec<String> = run
                 .dropped
                 .iter()
                 .map(|dropped| format!("{} {}", dropped.name, count(dropped.count)))
                 .collect();
-            let reasons = if reasons.is_empty() { "after the proxy".to_owned() } else { reasons.join(", ") };
+            let dropped: u64 = run.dropped.iter().map(|dropped| dropped.count).sum();
+            match run.lost.saturating_sub(dropped) {
+                0 => {}
+                after if dropped == 0 && after == run.lost => reasons.push("after the proxy".into()),
+                after => reasons.push(format!("after the proxy {}", count(after))),
+            }
             found.push(find(format!(
-                "{of}: {} of {} mirrored exchanges are lost ({reasons}), which could hide a fault",
+                "{of}: {} of {} mirrored exchanges are lost ({}), which could hide a fault",
                 count(run.lost),
-                count(run.mirrored)
+                count(run.mirrored),
+                reasons.join(", ")
+            )));
+        }
+        if run.spooled > 0 && (hides || run.spooled as f64 > options.min_rate * run.mirrored as f64) {
+            found.push(find(format!(
+                "{of}: {} of {} mirrored exchanges are still in the spool of proxy {}: start it again with that spool, let it be recorded, and analyze anew",
+                count(run.spooled),
+                count(run.mirrored),
+                run.proxy
             )));
         }
         if run.closed && run.unlisted as f64 > options.min_rate * run.mirrored as f64 {
@@ -126,9 +140,9 @@ pub(super) fn of_set(
     found
 }
 
-/// Whether a candidate's rate could be above the limit, had all that is lost been serious.
+/// Whether a candidate's rate could be above the limit, had all that is lost or still to come been serious.
 fn hides_fault(views: &[View<'_>], ledger: &[RunLedger], options: &Options) -> bool {
-    let lost: u64 = ledger.iter().map(|run| run.lost).sum();
+    let lost: u64 = ledger.iter().map(|run| run.lost + run.spooled).sum();
     let lost = Share { events: lost, trials: lost };
     let candidates = views.iter().filter(|view| view.is_candidate());
     let with_lost = candidates.map(|view| view.total.serious_share() + lost);
@@ -137,18 +151,18 @@ fn hides_fault(views: &[View<'_>], ledger: &[RunLedger], options: &Options) -> b
         .any(|interval| interval.upper > options.min_rate)
 }
 
-/// Copies that were not sent, or rows that are lost, at one load more than at the others: missing just where the fault may be.
+/// Copies that were not sent, or rows that are not there, at one load more than at the others: missing just where the fault may be.
 fn missing_at_load(run: &RunLedger) -> Option<String> {
-    let missing = |unsent: u64, lost: u64| unsent + lost;
+    let missing = |bin: &LoadLoss| bin.unsent + bin.lost;
     let all = run.loads.iter().fold(Share::default(), |sum, bin| {
-        sum + Share { events: missing(bin.unsent, bin.lost), trials: bin.finished.max(bin.rows) }
+        sum + Share { events: missing(bin), trials: bin.finished.max(bin.rows) }
     });
     let worst = run
         .loads
         .iter()
-        .filter(|bin| missing(bin.unsent, bin.lost) >= MISSING_COUNT)
+        .filter(|bin| missing(bin) >= MISSING_COUNT)
         .map(|bin| {
-            let share = Share { events: missing(bin.unsent, bin.lost), trials: bin.finished.max(bin.rows) };
+            let share = Share { events: missing(bin), trials: bin.finished.max(bin.rows) };
             (bin, share.rate().unwrap_or(0.0))
         })
         .max_by(|a, b| a.1.total_cmp(&b.1))?;

@@ -80,6 +80,17 @@ fn foreign_parquet_is_named_with_the_column_it_lacks() {
 }
 
 #[test]
+fn a_set_recorded_before_a_column_came_is_read() {
+    let dir = tempdir().unwrap();
+    let mut batch = exchanges(&sound(100), 0);
+    for name in [names::PRIMARY_GRPC_STATUS, names::SHADOW_GRPC_STATUS] {
+        batch.remove_column(batch.schema().index_of(name).unwrap());
+    }
+    write(&dir.path().join("exchanges/old.parquet"), &batch, 1000);
+    assert_eq!(analyze(dir.path(), &Options::default(), &|_| ()).unwrap().set.rows, 100);
+}
+
+#[test]
 fn a_column_of_another_type_is_named() {
     let dir = tempdir().unwrap();
     let batch = exchanges(&[Row::default()], 0);

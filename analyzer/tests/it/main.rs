@@ -6,5 +6,6 @@ mod false_alarms;
 mod false_passes;
 mod fixture;
 mod folders;
+mod ledger;
 mod reports;
 mod verdicts;

@@ -3,6 +3,8 @@
 #   python   a virtual environment with the clients and readers (e2e/python/requirements.txt)
 #   triton   Triton Inference Server for CPU, from its Python wheel (e2e/triton/requirements.txt)
 #   kafka    the jars of one Apache Kafka broker (e2e/kafka/pom.xml)
+#   perf     Triton's load generator perf_analyzer, from the last Python wheel that holds it (e2e/perf/requirements.txt)
+#   tools    curl, wrk, h2load and nghttp, from Debian where they are not there
 # Each is installed once and again only when its inputs change, so later runs take seconds and no network.
 # Needs cargo, a C compiler, make, python3 and Java 17; what else is missing comes from Debian when run as root.
 #
@@ -148,7 +150,7 @@ install_python() {
   "$python" -m venv "$cache/python" || { reason="$python -m venv failed"; return 1; }
   run "python packages" "$cache/python/bin/python" -m pip install -q --disable-pip-version-check \
     -r "$root/e2e/python/requirements.txt" || return 1
-  run "python check" "$cache/python/bin/python" -c 'import duckdb, pandas, pyarrow, tritonclient.http, yaml'
+  run "python check" "$cache/python/bin/python" -c 'import duckdb, hpack, hyperframe, openai, pandas, pyarrow, tritonclient.grpc, tritonclient.http, yaml'
 }
 
 install_triton() {
@@ -193,9 +195,42 @@ install_kafka() {
   run "kafka check" java -cp "$cache/kafka/lib/*" kafka.Kafka --version
 }
 
+install_perf() {
+  local python site
+  python=$(python_where 'sys.version_info >= (3, 8)') || { reason="needs Python with its venv module"; return 1; }
+  "$python" -m venv "$cache/perf/venv" || { reason="$python -m venv failed"; return 1; }
+  # Only the program in the wheel is wanted, not what its Python modules need.
+  run "perf_analyzer wheel" "$cache/perf/venv/bin/python" -m pip install -q --disable-pip-version-check --no-deps \
+    -r "$root/e2e/perf/requirements.txt" || return 1
+  site=$(echo "$cache/perf/venv/lib/"python3*/site-packages)
+  cat >"$cache/perf/perf_analyzer" <<P
+#!/bin/sh
+# Made by scripts/setup.sh: perf_analyzer with its libraries.
+export LD_LIBRARY_PATH="$site/nvidia/cuda_runtime/lib"
+exec "$cache/perf/venv/bin/perf_analyzer" "\$@"
+P
+  chmod +x "$cache/perf/perf_analyzer"
+  run "perf check" "$cache/perf/perf_analyzer" --version && return
+  # Most likely this one is missing: the wheel does not hold it.
+  debian libb64-0d || return 1
+  run "perf check" "$cache/perf/perf_analyzer" --version
+}
+
+has_tools() {
+  command -v curl >/dev/null && command -v wrk >/dev/null && command -v h2load >/dev/null && command -v nghttp >/dev/null
+}
+
+install_tools() {
+  has_tools || debian curl wrk nghttp2-client
+}
+
 component python "$root/e2e/python/requirements.txt"
 component triton "$root/e2e/triton/requirements.txt"
 component kafka "$root/e2e/kafka/pom.xml"
+component perf "$root/e2e/perf/requirements.txt"
+# What Debian installed may have gone with the machine, though .cache was kept.
+has_tools || rm -f "$cache/tools/stamp"
+component tools
 
 if [ ${#skipped[@]} -gt 0 ] && { [ "${CI:-}" = true ] || [ "${SHADOWDIFF_REQUIRE:-}" = all ]; }; then
   echo "setup: nothing may be skipped here, but these were: ${skipped[*]}" >&2

@@ -11,8 +11,12 @@ pub enum Component {
     Kafka,
     /// Triton Inference Server.
     Triton,
-    /// A Python environment with tritonclient, DuckDB and pandas.
+    /// A Python environment with tritonclient, openai, DuckDB and pandas.
     Python,
+    /// Triton's load generator, `perf_analyzer`.
+    Perf,
+    /// curl, wrk, h2load and nghttp on the path.
+    Tools,
 }
 
 impl Component {
@@ -21,6 +25,8 @@ impl Component {
             Self::Kafka => "kafka",
             Self::Triton => "triton",
             Self::Python => "python",
+            Self::Perf => "perf",
+            Self::Tools => "tools",
         }
     }
 

@@ -6,14 +6,17 @@
 //! for a broken environment is a failed test.
 //!
 //! Modules, top down: [`broker`], [`triton`], [`python`] and [`shadowdiff`] use [`process`] and [`cache`];
-//! [`set`], [`http`], [`ports`] and [`wait`] stand alone.
+//! [`load`] asks what [`faulty`] answers, both on [`scripted`]; [`set`], [`http`], [`ports`] and [`wait`] stand alone.
 
 pub mod broker;
 pub mod cache;
+pub mod faulty;
 pub mod http;
+pub mod load;
 pub mod ports;
 pub mod process;
 pub mod python;
+pub mod scripted;
 pub mod set;
 pub mod shadowdiff;
 pub mod triton;

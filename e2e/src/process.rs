@@ -100,6 +100,34 @@ impl Process {
         let _ = self.child.wait();
     }
 
+    /// The most memory that it has had resident so far, in KiB (`VmHWM` of proc(5)).
+    ///
+    /// # Panics
+    /// When it has ended.
+    #[must_use]
+    pub fn peak_memory_kib(&self) -> u64 {
+        let status = self.proc("status");
+        let status =
+            std::fs::read_to_string(&status).unwrap_or_else(|error| panic!("{}: {error}", status.display()));
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        line.and_then(|value| value.trim().trim_end_matches(" kB").parse().ok())
+            .unwrap_or_else(|| panic!("{}: no VmHWM in {status}", self.name))
+    }
+
+    /// How many files and sockets it has open.
+    ///
+    /// # Panics
+    /// When it has ended.
+    #[must_use]
+    pub fn descriptors(&self) -> usize {
+        let folder = self.proc("fd");
+        std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display())).count()
+    }
+
+    fn proc(&self, name: &str) -> PathBuf {
+        Path::new("/proc").join(self.child.id().to_string()).join(name)
+    }
+
     fn send_term(&mut self) {
         if self.exit_code().is_none() {
             // The shell's own kill: always there, and needs no unsafe code here.

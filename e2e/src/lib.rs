@@ -6,7 +6,7 @@
 //! for a broken environment is a failed test.
 //!
 //! Modules, top down: [`broker`], [`triton`], [`python`] and [`shadowdiff`] use [`process`] and [`cache`];
-//! [`load`] asks what [`faulty`] answers, both on [`scripted`]; [`set`], [`http`], [`ports`] and [`wait`] stand alone.
+//! [`load`] asks what [`faulty`] answers, both on [`scripted`]; [`set`], [`http`], [`ports`], [`wait`] and [`wire`] stand alone.
 
 pub mod broker;
 pub mod cache;
@@ -21,3 +21,4 @@ pub mod set;
 pub mod shadowdiff;
 pub mod triton;
 pub mod wait;
+pub mod wire;

@@ -4,11 +4,15 @@
 
 mod bad_answers;
 mod bad_input;
+mod clients;
+mod delivery;
 mod demo;
 mod fake;
+mod isolation;
 mod kafka_faults;
 mod ranker;
 mod real_servers;
 mod recorder_crash;
 mod tidy;
+mod wire;
 mod without_kafka;

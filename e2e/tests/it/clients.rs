@@ -1,0 +1,4 @@
+//! Real clients, unmodified, through the proxy.
+
+mod curl;
+mod openai;

@@ -3,14 +3,17 @@
 
 mod fraction;
 mod node;
+mod target;
+mod tls;
 
 use std::time::Duration;
 
-use exchange::Role;
 use http::{HeaderName, Method};
 
 pub use fraction::{Fraction, FractionError};
 pub use node::{Node, NodeError};
+pub use target::{Balance, Ejection, HostPolicy, Protocol, Shadow, Target};
+pub use tls::{ClientTls, ServerTls, TlsError, Verify};
 
 /// All that the proxy needs to know.
 #[derive(Debug, Clone)]
@@ -19,6 +22,8 @@ pub struct Config {
     pub name: String,
     /// Name of the run.
     pub run: String,
+    /// How clients are served.
+    pub listener: Listener,
     /// Where the client's answer comes from.
     pub primary: Target,
     /// Where copies go.
@@ -37,40 +42,23 @@ pub struct Config {
     pub drain: Duration,
 }
 
-/// One deployment: a set of nodes that serve the same thing.
+/// How clients are served.
 #[derive(Debug, Clone)]
-pub struct Target {
-    /// Name in records and metrics.
-    pub name: String,
-    /// Its nodes, at least one; requests go round robin.
-    pub nodes: Vec<Node>,
-    /// Deadline of the answer: to its head on the primary, to its last byte on a shadow.
-    pub timeout: Duration,
-    /// Deadline of making a connection.
-    pub connect_timeout: Duration,
-    /// How long an idle connection is kept: below the 5 s after which common servers close theirs.
-    pub idle_timeout: Duration,
-    /// What the `Host` header says.
-    pub host: HostPolicy,
+pub struct Listener {
+    /// Certificate and key to serve TLS with; none serves plain HTTP.
+    pub tls: Option<ServerTls>,
+    /// Largest head of a request, bytes; more is answered 431.
+    pub head_bytes: usize,
+    /// How long a client may take to send the head of a request, or keep a connection idle: longer than clients keep theirs.
+    pub head_timeout: Duration,
+    /// Requests of one HTTP/2 connection under way at once.
+    pub streams: u32,
 }
 
-/// A deployment that gets copies.
-#[derive(Debug, Clone)]
-pub struct Shadow {
-    /// The deployment.
-    pub target: Target,
-    /// What it is for.
-    pub role: Role,
-}
-
-/// What a target sees in `Host`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum HostPolicy {
-    /// What the client sent.
-    #[default]
-    Preserve,
-    /// The authority of the node.
-    Node,
+impl Default for Listener {
+    fn default() -> Self {
+        Self { tls: None, head_bytes: 64 << 10, head_timeout: Duration::from_secs(120), streams: 1024 }
+    }
 }
 
 /// A rule that says which requests may be mirrored.
@@ -118,7 +106,7 @@ pub struct Sampling {
 pub struct Limits {
     /// Client connections; more wait to be accepted.
     pub connections: usize,
-    /// Exchanges under way; more are shed.
+    /// Exchanges under way, those that wait for a slow shadow included; more are shed, the newest first.
     pub mirror_inflight: usize,
     /// Bytes of captured bodies held; more are shed.
     pub mirror_bytes: usize,
@@ -132,7 +120,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             connections: 10_000,
-            mirror_inflight: 1024,
+            mirror_inflight: 8192,
             mirror_bytes: 256 << 20,
             body: 8 << 20,
             message: 1_000_000,
@@ -158,6 +146,12 @@ pub enum ConfigError {
     /// A deadline that has passed before anything is sent.
     #[error("the {0} of {1} is 0, in which nothing is answered: give milliseconds")]
     NoTime(&'static str, String),
+    /// A target that may have no request under way.
+    #[error("max_inflight of {0} is 0, which lets nothing through")]
+    NoInflight(String),
+    /// A certificate, key or bundle that is none.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
     /// A message bound too small for the facts beside the bodies.
     #[error("max message size {0} is too small: at least 16384 bytes")]
     MessageTooSmall(usize),
@@ -180,9 +174,13 @@ impl Config {
             if targets().take(index).any(|earlier| earlier.name == target.name) {
                 return Err(ConfigError::Twice(target.name.clone()));
             }
-            for (timeout, what) in [(target.timeout, "timeout"), (target.connect_timeout, "connect timeout")]
-            {
-                if timeout.is_zero() {
+            let times = [
+                (Some(target.connect_timeout), "connect timeout"),
+                (target.first_byte_timeout, "first byte timeout"),
+                (target.total_timeout, "total timeout"),
+            ];
+            for (timeout, what) in times {
+                if timeout.is_some_and(|timeout| timeout.is_zero()) {
                     return Err(ConfigError::NoTime(what, target.name.clone()));
                 }
             }
@@ -191,6 +189,9 @@ impl Config {
                     return Err(ConfigError::Twice(format!("node {} of {}", node.name, target.name)));
                 }
             }
+        }
+        if let Some(target) = targets().find(|target| target.inflight == Some(0)) {
+            return Err(ConfigError::NoInflight(target.name.clone()));
         }
         let limits = &self.limits;
         let zeros = [

@@ -5,19 +5,20 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use exchange::{Leg, Outcome};
-use http::header::TRANSFER_ENCODING;
-use http::uri::PathAndQuery;
 use http::{Method, Request, Response, StatusCode};
-use http_body_util::Either;
-use hyper::body::Incoming;
+use hyper::body::{Body, Incoming};
 use tokio::sync::oneshot;
 
-use crate::headers;
+use crate::client::Client;
+use crate::deadline::Deadlines;
+use crate::finish::Finish;
+use crate::head::Head;
 use crate::mirror::{Pairing, Primary};
 use crate::reply::{self, Reply, no_answer};
 use crate::state::State;
-use crate::tee::{Captured, Tee};
-use crate::upstream::{Dispatch, Failure, Head, REPLAY_WAIT, micros, once_more};
+use crate::tee::{Captured, Tee, UpstreamBody};
+use crate::upstream::{Answer, Dispatch, Failure, REPLAY_WAIT, micros, once_more};
+use crate::{headers, upgrade};
 
 /// Bytes kept of a request that is not mirrored, for one replay on a stale connection.
 const REPLAY_CAP: usize = 64 << 10;
@@ -26,108 +27,178 @@ const REPLAY_CAP: usize = 64 << 10;
 const GRACE: Duration = Duration::from_secs(30);
 
 /// Forwards one request.
-pub(crate) async fn forward(state: Arc<State>, request: Request<Incoming>, client: u64) -> Response<Reply> {
+pub(crate) async fn forward(
+    state: Arc<State>,
+    request: Request<Incoming>,
+    client: Arc<Client>,
+) -> Response<Reply> {
     let received = Instant::now();
     if request.method() == Method::CONNECT {
         let error = serde_json::json!({"error": "CONNECT is not supported: this is a reverse proxy"});
         return reply::json(StatusCode::NOT_IMPLEMENTED, &error);
     }
+    if upgrade::is_asked(&request) {
+        return upgrade::forward(state, request, client, received).await;
+    }
     let (parts, body) = request.into_parts();
-    let path = parts.uri.path_and_query().cloned().unwrap_or_else(|| PathAndQuery::from_static("/"));
-    let route = state.sampler.choose(&parts.method, path.path(), &parts.headers);
+    let path = parts.uri.path();
+    let route = state.sampler.choose(&parts.method, path, &parts.headers);
     let permit = route.and_then(|_| state.mirrors.take(1));
+    let mirrored = route.map(|route| (route.name.clone(), crate::now_us()));
     let (cap, grace) = match (&route, &permit) {
         (Some(_), Some(_)) => (state.config.limits.body, GRACE),
         // A node that refuses lets go of a body that it never read: it is read on for the next one.
         _ => (REPLAY_CAP, REPLAY_WAIT),
     };
-    let record = route.map(|route| {
-        let recorded = state.redaction.headers(&parts.headers);
-        exchange::Request {
-            id: headers::request_id(&recorded),
-            trace_id: headers::trace_id(&recorded),
-            received_at_us: crate::now_us(),
-            method: parts.method.to_string(),
-            path: path.path().to_owned(),
-            query: path.query().map(|query| state.redaction.query(query)),
-            route: route.name.clone(),
-            client_connection: client,
-            headers: recorded,
-            body: exchange::Body::default(),
-        }
-    });
-    let chunked = parts.headers.contains_key(TRANSFER_ENCODING);
-    let mut head = Head { method: parts.method, path, headers: parts.headers, chunked };
-    headers::strip_hop_by_hop(&mut head.headers);
+    let mut head = Head::new(parts, body.is_end_stream());
+    let deadlines = Deadlines::new(&mut head, state.primary.target(), received);
     let head = Arc::new(head);
-    let (body, capture) = Tee::new(body, cap, state.bytes.portion(), grace);
-    let report = record.map(|request| {
-        let (report, primary) = oneshot::channel();
-        for shadow in 0..state.shadows.len() {
-            state.account.mirrored(shadow);
-        }
-        let pairing = Pairing {
-            state: state.clone(),
-            received,
-            request,
-            head: head.clone(),
-            body: capture.clone(),
-            primary,
-            permit,
-        };
-        state.tasks.spawn(pairing.run());
-        report
-    });
-    let response = answer(&state, &head, body, capture, received, report).await;
+    let (mut body, capture) = Tee::new(body, cap, state.bytes.portion(), grace);
+    let call = Call { state: state.clone(), head: head.clone(), worker: client.worker, received, deadlines };
+    let Some((route, received_at_us)) = mirrored else {
+        let response = call.answer(body, capture, None).await;
+        state.account.answered(response.status().as_u16());
+        return response;
+    };
+    let (report, primary) = oneshot::channel();
+    let legs: Vec<usize> = (0..state.shadows.len()).collect();
+    for shadow in &legs {
+        state.account.mirrored(*shadow);
+    }
+    // A call may wait for answers before it sends on: its copy goes along with it.
+    let follows = (head.grpc && permit.is_some()).then(|| legs.iter().map(|_| body.follow()).collect());
+    let pairing = Pairing {
+        state: state.clone(),
+        worker: client.worker,
+        received,
+        received_at_us,
+        client_connection: client.number,
+        route,
+        head,
+        legs,
+        follows,
+        body: capture.clone(),
+        primary,
+        permit,
+    };
+    state.tasks.spawn(pairing.run());
+    let response = Finish::new(call.answer(body, capture, Some(report))).await;
     state.account.answered(response.status().as_u16());
     response
 }
 
-/// Sends the request to the primary and makes the client's answer of what comes back.
-async fn answer(
-    state: &State,
-    head: &Head,
-    body: Tee<Incoming>,
-    capture: Captured,
+/// A request on its way to the primary.
+struct Call {
+    state: Arc<State>,
+    head: Arc<Head>,
+    worker: usize,
     received: Instant,
-    report: Option<oneshot::Sender<Primary>>,
-) -> Response<Reply> {
-    let upstream = &state.primary;
-    let mut dispatch = upstream.dispatch();
-    let mut body = Either::Left(body);
-    let mut others = upstream.target.nodes.len() - 1;
-    let answered = loop {
-        let deadline = upstream.target.timeout;
-        let sending = upstream.send(&dispatch, head, body, Some(capture.clone()));
-        let answered = tokio::time::timeout(deadline, sending).await.unwrap_or_else(|_| {
-            let reason = format!("no answer within {} ms", deadline.as_millis());
-            Err(Failure { outcome: Outcome::TimedOut, reason, attempts: 1 })
-        });
-        // A node that refuses connections got nothing of the request: the next one may have it, if the body is at hand.
-        let refused = match answered {
-            Err(failure) if failure.outcome == Outcome::Refused && others > 0 => failure,
-            answered => break answered,
-        };
-        let Some(again) = once_more(capture.clone()).await else { break Err(refused) };
-        upstream.note(&dispatch, &ended(upstream.leg(&dispatch, received), &refused));
-        others -= 1;
-        body = again;
-        dispatch = upstream.dispatch_after(&dispatch);
-    };
-    match answered {
-        Ok((response, attempts)) => stream(state, response, attempts, dispatch, received, report),
-        Err(failure) => {
-            let mut leg = ended(upstream.leg(&dispatch, received), &failure);
-            let response = no_answer(&failure, &leg.node);
-            leg.latency_us = Some(micros(dispatch.at.elapsed()));
-            leg.inflight_peak = Some(dispatch.under_way.peak());
-            upstream.note(&dispatch, &leg);
-            if let Some(report) = report {
-                // The pairing may have been cut by a stop: then nobody waits for the leg.
-                let _ = report.send(Primary::Ended(leg));
+    deadlines: Deadlines,
+}
+
+impl Call {
+    /// Sends the request to the primary and makes the client's answer of what comes back.
+    async fn answer(
+        self,
+        body: Tee<Incoming>,
+        capture: Captured,
+        report: Option<oneshot::Sender<Primary>>,
+    ) -> Response<Reply> {
+        match self.send(UpstreamBody::Live(body), capture).await {
+            Ok((answer, dispatch)) => self.stream(answer, dispatch, report),
+            Err((failure, dispatch)) => {
+                let leg = dispatch.as_ref().map(|dispatch| dispatch.leg(self.received));
+                let mut leg = ended(leg.unwrap_or_else(|| Leg::unsent(failure.outcome, "")), &failure);
+                let response = no_answer(&failure, &leg.node, self.head.grpc);
+                if let Some(dispatch) = dispatch {
+                    leg.latency_us = Some(micros(dispatch.at.elapsed()));
+                    leg.inflight_peak = Some(dispatch.under_way.peak());
+                    self.state.primary.note(&dispatch, &leg);
+                }
+                if let Some(report) = report {
+                    // The pairing may have been cut by a stop: then nobody waits for the leg.
+                    let _ = report.send(Primary::Ended(leg));
+                }
+                response
             }
-            response
         }
+    }
+
+    /// Sends the request to a node, and to the next one where a node refuses the connection.
+    async fn send(
+        &self,
+        mut body: UpstreamBody,
+        capture: Captured,
+    ) -> Result<(Answer, Dispatch), (Failure, Option<Dispatch>)> {
+        let upstream = &self.state.primary;
+        let place = match &upstream.places {
+            None => None,
+            Some(places) => match places.clone().try_acquire_owned() {
+                Ok(place) => Some(place),
+                Err(_) => return Err((full(upstream.target().inflight), None)),
+            },
+        };
+        let Some(mut dispatch) = upstream.dispatch(self.worker, &self.head.headers) else {
+            return Err((nowhere(), None));
+        };
+        let mut others = upstream.nodes.current().len().saturating_sub(1);
+        loop {
+            let sending = upstream.send(&dispatch, &self.head, body, Some(capture.clone()));
+            let answered = self.deadlines.head(dispatch.at, sending).await;
+            // A node that refuses connections got nothing of the request: the next one may have it, if the body is at hand.
+            let refused = match answered {
+                Ok(answer) => {
+                    dispatch.under_way.hold(place);
+                    return Ok((answer, dispatch));
+                }
+                Err(failure) if failure.outcome == Outcome::Refused && others > 0 => failure,
+                Err(failure) => return Err((failure, Some(dispatch))),
+            };
+            let next = upstream.dispatch_after(&dispatch);
+            let (Some(again), Some(next)) = (once_more(capture.clone()).await, next) else {
+                return Err((refused, Some(dispatch)));
+            };
+            upstream.note(&dispatch, &ended(dispatch.leg(self.received), &refused));
+            others -= 1;
+            body = again;
+            dispatch = next;
+        }
+    }
+
+    /// Streams the primary's answer to the client, a copy kept where the request is mirrored.
+    fn stream(
+        self,
+        mut answer: Answer,
+        dispatch: Dispatch,
+        report: Option<oneshot::Sender<Primary>>,
+    ) -> Response<Reply> {
+        let state = &self.state;
+        let leg = report.as_ref().map(|_| {
+            let mut leg = dispatch.leg(self.received);
+            leg.first_byte_us = Some(micros(dispatch.at.elapsed()));
+            answer.describe(&mut leg);
+            state.describe_answer(&mut leg, &answer.response);
+            leg
+        });
+        if leg.is_none() {
+            // Where the leg is not recorded, its head is its answer, as far as the node is judged.
+            state.primary.note(&dispatch, &Leg::unsent(Outcome::Answered, ""));
+        }
+        let back = answer.back.take();
+        let (mut parts, body) = answer.response.into_parts();
+        headers::strip_hop_by_hop(&mut parts.headers);
+        parts.extensions.clear();
+        parts.version = http::Version::default();
+        let (cap, grace) = if leg.is_some() { (state.config.limits.body, GRACE) } else { (0, Duration::ZERO) };
+        let held = state.bytes.portion();
+        let at = dispatch.at;
+        let (mut body, capture) = Tee::counting(body, cap, held, grace, Some(dispatch.under_way), back);
+        self.deadlines.limit(at, &mut body);
+        if let (Some(report), Some(leg)) = (report, leg) {
+            // The pairing may have been cut by a stop: then nobody waits for the leg.
+            let _ = report.send(Primary::Streaming(Box::new(leg), dispatch.node, at, capture));
+        }
+        Response::from_parts(parts, Reply::Streamed(body))
     }
 }
 
@@ -136,31 +207,12 @@ fn ended(leg: Leg, failure: &Failure) -> Leg {
     Leg { outcome: failure.outcome, reason, attempts: failure.attempts, ..leg }
 }
 
-/// Streams the primary's answer to the client, a copy kept where the request is mirrored.
-fn stream(
-    state: &State,
-    response: Response<Incoming>,
-    attempts: u32,
-    dispatch: Dispatch,
-    received: Instant,
-    report: Option<oneshot::Sender<Primary>>,
-) -> Response<Reply> {
-    let leg = report.as_ref().map(|_| {
-        let mut leg: Leg = state.primary.leg(&dispatch, received);
-        leg.first_byte_us = Some(micros(dispatch.at.elapsed()));
-        leg.attempts = attempts;
-        state.describe_answer(&mut leg, &response);
-        leg
-    });
-    let (mut parts, body) = response.into_parts();
-    headers::strip_hop_by_hop(&mut parts.headers);
-    parts.extensions.clear();
-    let (cap, grace) = if leg.is_some() { (state.config.limits.body, GRACE) } else { (0, Duration::ZERO) };
-    let held = state.bytes.portion();
-    let (body, capture) = Tee::counting(body, cap, held, grace, Some(dispatch.under_way));
-    if let (Some(report), Some(leg)) = (report, leg) {
-        // The pairing may have been cut by a stop: then nobody waits for the leg.
-        let _ = report.send(Primary::Streaming(leg, dispatch.at, capture));
-    }
-    Response::from_parts(parts, Either::Left(body))
+fn full(inflight: Option<usize>) -> Failure {
+    let reason = format!("{} requests are under way on the primary, its max_inflight", inflight.unwrap_or(0));
+    Failure { outcome: Outcome::Shed, reason, attempts: 0 }
+}
+
+fn nowhere() -> Failure {
+    let reason = "no node of the primary is known: its name has not been resolved".into();
+    Failure { outcome: Outcome::Refused, reason, attempts: 0 }
 }

@@ -1,66 +1,63 @@
-//! Sending a request to a node of a target: choice of the node, load, connection pool, one replay on a stale
-//! connection, and what went wrong said as data.
+//! Sending a request to a node of a target: choice of the node, load, connection, one replay where a connection broke before
+//! anything was answered, and what went wrong said as data.
 
 use std::error::Error;
+use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use exchange::{Ending, Leg, Outcome};
-use http::header::{CONTENT_LENGTH, HOST, TRANSFER_ENCODING};
-use http::uri::{PathAndQuery, Scheme};
-use http::{HeaderMap, HeaderValue, Method, Request, Response, Uri};
-use http_body_util::Either;
+use exchange::{Leg, Outcome};
+use http::{HeaderMap, Request, Response};
 use hyper::body::Incoming;
-use hyper_util::client::legacy::connect::{HttpConnector, HttpInfo};
-use hyper_util::client::legacy::{Client, Error as ClientError};
-use hyper_util::rt::{TokioExecutor, TokioTimer};
+use hyper::client::conn::TrySendError;
+use rustls::pki_types::ServerName;
+use tokio::sync::Semaphore;
 
-use crate::config::{HostPolicy, Node, Target};
-use crate::load::{Load, Reading, UnderWay};
-use crate::notice::Notice;
-use crate::tee::{Captured, Chunks, Tee, captured};
-
-/// A request body: the live one, or a captured one once more.
-pub(crate) type UpstreamBody = Either<Tee<Incoming>, Chunks>;
+use crate::config::{Node, Target, TlsError};
+use crate::dial::{Dial, DialError, TargetTls};
+use crate::head::Head;
+use crate::load::{Reading, UnderWay};
+use crate::nodes::{NodeState, Nodes};
+use crate::pool::{self, Lease, Return, Shared, Wire};
+use crate::resolve::Resolve;
+use crate::tee::{Captured, Chunks, UpstreamBody, captured};
 
 /// How long to wait for the rest of an upload before it can be sent again.
 pub(crate) const REPLAY_WAIT: Duration = Duration::from_secs(5);
 
-/// A node that is switched off in the middle of an answer says nothing more: TCP finds it out, in a minute, and frees what waits.
-const KEEPALIVE: Duration = Duration::from_secs(15);
+/// Waiting connections that turn out to be closed, before a new one is made.
+const STALE: usize = 8;
 
-/// Probes without an answer after which a node is gone.
-const KEEPALIVE_PROBES: u32 = 3;
-
-/// A target with its pool and the load of its nodes.
+/// A target: its nodes and how they are reached.
 #[derive(Debug)]
 pub(crate) struct Upstream {
-    pub(crate) target: Target,
-    client: Client<HttpConnector, UpstreamBody>,
-    loads: Vec<Arc<Load>>,
-    notices: Vec<Notice>,
-    next: AtomicUsize,
-}
-
-/// What is sent on of a request besides its body.
-#[derive(Debug, Clone)]
-pub(crate) struct Head {
-    pub(crate) method: Method,
-    pub(crate) path: PathAndQuery,
-    /// Without the headers of the client's own connection.
-    pub(crate) headers: HeaderMap,
-    /// Whether the body came in chunks, without a length told before.
-    pub(crate) chunked: bool,
+    pub(crate) nodes: Nodes,
+    tls: Option<TargetTls>,
+    resolver: Arc<dyn Resolve>,
+    /// Places for requests under way, where they are bounded.
+    pub(crate) places: Option<Arc<Semaphore>>,
 }
 
 /// One request on its way to one node.
 #[derive(Debug)]
 pub(crate) struct Dispatch {
-    node: usize,
+    pub(crate) node: Arc<NodeState>,
     pub(crate) at: Instant,
+    worker: usize,
     reading: Reading,
     pub(crate) under_way: UnderWay,
+}
+
+/// The head of an answer, and the connection it came on.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) response: Response<Incoming>,
+    pub(crate) attempts: u32,
+    wire: Arc<Wire>,
+    /// Number of the request on the connection, from 0.
+    number: u64,
+    /// Puts the connection back once the body has been read.
+    pub(crate) back: Option<Return>,
 }
 
 /// Why there is no answer.
@@ -71,64 +68,45 @@ pub(crate) struct Failure {
     pub(crate) attempts: u32,
 }
 
+/// What went wrong with one try.
+enum Fault {
+    Dial(DialError),
+    Http { error: hyper::Error, reused: bool },
+}
+
 impl Upstream {
-    pub(crate) fn new(target: Target) -> Self {
-        let mut connector = HttpConnector::new();
-        connector.set_nodelay(true);
-        connector.set_connect_timeout(Some(target.connect_timeout));
-        connector.set_keepalive(Some(KEEPALIVE));
-        connector.set_keepalive_interval(Some(KEEPALIVE));
-        connector.set_keepalive_retries(Some(KEEPALIVE_PROBES));
-        let client = Client::builder(TokioExecutor::new())
-            .pool_timer(TokioTimer::new())
-            .pool_idle_timeout(target.idle_timeout)
-            .set_host(false)
-            .build(connector);
-        let loads = target.nodes.iter().map(|_| Load::new()).collect();
-        let notices = target.nodes.iter().map(|_| Notice::new()).collect();
-        Self { target, client, loads, notices, next: AtomicUsize::new(0) }
+    /// Reads what the target needs for TLS.
+    ///
+    /// # Errors
+    /// When a file is not what it should be.
+    pub(crate) fn new(target: Target, workers: usize, resolver: Arc<dyn Resolve>) -> Result<Self, TlsError> {
+        let tls = target.nodes.iter().any(|node| node.tls).then(|| TargetTls::new(&target)).transpose()?;
+        let places = target.inflight.map(|places| Arc::new(Semaphore::new(places)));
+        Ok(Self { nodes: Nodes::new(target, workers), tls, resolver, places })
     }
 
-    /// Each node with the requests under way on it.
-    pub(crate) fn inflight(&self) -> impl Iterator<Item = (&Node, u32)> {
-        self.target.nodes.iter().zip(self.loads.iter().map(|load| load.inflight()))
+    pub(crate) fn target(&self) -> &Target {
+        &self.nodes.target
     }
 
-    /// Chooses the next node and counts the request on it.
-    pub(crate) fn dispatch(&self) -> Dispatch {
-        self.dispatch_to(self.next.fetch_add(1, Ordering::Relaxed) % self.loads.len())
+    /// Resolves the names of the nodes once more.
+    pub(crate) async fn resolve(&self) {
+        self.nodes.resolve(&*self.resolver).await;
     }
 
-    /// Counts the request on the node after the one that refused it.
-    pub(crate) fn dispatch_after(&self, refused: &Dispatch) -> Dispatch {
-        self.dispatch_to((refused.node + 1) % self.loads.len())
+    /// Chooses the next node and counts the request on it; `None` while no node is known.
+    pub(crate) fn dispatch(&self, worker: usize, headers: &HeaderMap) -> Option<Dispatch> {
+        self.nodes.choose(headers).map(|node| dispatch_to(node, worker))
     }
 
-    fn dispatch_to(&self, node: usize) -> Dispatch {
-        let at = Instant::now();
-        let (reading, under_way) = self.loads[node].enter(at);
-        Dispatch { node, at, reading, under_way }
+    /// Counts the request on the node after the one that refused it, if there is another.
+    pub(crate) fn dispatch_after(&self, refused: &Dispatch) -> Option<Dispatch> {
+        self.nodes.after(&refused.node).map(|node| dispatch_to(node, refused.worker))
     }
 
-    /// Tells, now and then, of a leg that has ended by failing.
+    /// Notes how a leg ended.
     pub(crate) fn note(&self, dispatch: &Dispatch, leg: &Leg) {
-        if leg.outcome.ending() == Ending::Failed {
-            self.notices[dispatch.node].failed(&self.target.name, leg);
-        }
-    }
-
-    /// What is known of a leg when its request has been dispatched; the outcome is to be filled in.
-    pub(crate) fn leg(&self, dispatch: &Dispatch, received: Instant) -> Leg {
-        let node = &self.target.nodes[dispatch.node];
-        Leg {
-            node: node.name.clone(),
-            labels: node.labels.clone(),
-            queued_us: Some(micros(dispatch.at.saturating_duration_since(received))),
-            inflight: dispatch.reading.inflight,
-            rate_1s: dispatch.reading.rate_1s,
-            rate_10s: dispatch.reading.rate_10s,
-            ..Leg::unsent(Outcome::Answered, "")
-        }
+        dispatch.node.note(self.target(), leg, Instant::now());
     }
 
     /// Sends a request and waits for the head of the answer. `again` is where the body appears when it has been captured: with
@@ -140,56 +118,170 @@ impl Upstream {
         head: &Head,
         body: UpstreamBody,
         again: Option<Captured>,
-    ) -> Result<(Response<Incoming>, u32), Failure> {
-        let node = &self.target.nodes[dispatch.node];
-        let error = match self.client.request(self.request(node, head, body)).await {
-            Ok(response) => return Ok((response, 1)),
-            Err(error) => error,
+    ) -> Result<Answer, Failure> {
+        let fault = match self.once(dispatch, head, body).await {
+            Ok(answer) => return Ok(answer),
+            Err(fault) => fault,
         };
         let replay = match again {
-            Some(again) if broke_without_answer(&error) => once_more(again).await,
+            Some(again) if broke_without_answer(&fault) => once_more(again).await,
             _ => None,
         };
-        let Some(body) = replay else { return Err(failure(&error, node, 1)) };
-        match self.client.request(self.request(node, head, body)).await {
-            Ok(response) => Ok((response, 2)),
-            Err(error) => Err(failure(&error, node, 2)),
+        let Some(body) = replay else { return Err(failure(&fault, dispatch, 1)) };
+        match self.once(dispatch, head, body).await {
+            Ok(answer) => Ok(Answer { attempts: 2, ..answer }),
+            Err(fault) => Err(failure(&fault, dispatch, 2)),
         }
     }
 
-    fn request(&self, node: &Node, head: &Head, body: UpstreamBody) -> Request<UpstreamBody> {
-        // Said here for every method: left to itself the client library takes a GET or HEAD to have no body.
-        let framing = match &body {
-            _ if !head.chunked => None,
-            Either::Left(_) => Some((TRANSFER_ENCODING, HeaderValue::from_static("chunked"))),
-            Either::Right(copy) => Some((CONTENT_LENGTH, copy.length().into())),
-        };
-        let mut request = Request::new(body);
-        let mut uri = http::uri::Parts::default();
-        uri.scheme = Some(Scheme::HTTP);
-        uri.authority = Some(node.authority.clone());
-        uri.path_and_query = Some(head.path.clone());
-        // All three parts are there and each is valid, which is what `from_parts` asks.
-        *request.uri_mut() = Uri::from_parts(uri).unwrap_or_default();
-        *request.method_mut() = head.method.clone();
-        *request.headers_mut() = head.headers.clone();
-        request.headers_mut().extend(framing);
-        if self.target.host == HostPolicy::Node || !head.headers.contains_key(HOST) {
-            request.headers_mut().insert(HOST, node.host.clone());
+    async fn once(&self, dispatch: &Dispatch, head: &Head, body: UpstreamBody) -> Result<Answer, Fault> {
+        let mut request = head.request(self.target(), &dispatch.node.node, body);
+        let http2 = head.http2_for(self.target());
+        for attempt in 0.. {
+            let pooled = if attempt < STALE { self.pooled(dispatch, http2) } else { None };
+            let reused = pooled.is_some();
+            let connection = match pooled {
+                Some(connection) => connection,
+                None => self.connect(dispatch, http2).await.map_err(Fault::Dial)?,
+            };
+            match connection.send(request, dispatch).await {
+                Ok(answer) => return Ok(answer),
+                // Of a request that is given back nothing was written: the connection had been closed.
+                Err(mut error) => match error.take_message() {
+                    Some(unsent) if reused => request = unsent,
+                    _ => return Err(Fault::Http { error: error.into_error(), reused }),
+                },
+            }
         }
-        request
+        unreachable!("a new connection ends the loop")
+    }
+
+    fn pooled(&self, dispatch: &Dispatch, http2: bool) -> Option<Connection> {
+        let (node, pool) = (&dispatch.node, dispatch.node.pool(dispatch.worker));
+        if http2 {
+            pool.shared(|peer| node.has(peer)).map(Connection::Shared)
+        } else {
+            pool.take(self.target().idle_timeout, |peer| node.has(peer)).map(Connection::Own)
+        }
+    }
+
+    async fn connect(&self, dispatch: &Dispatch, http2: bool) -> Result<Connection, DialError> {
+        if !http2 {
+            let (stream, local, peer) = self.dial(dispatch, http2).await?;
+            return pool::http1_on(stream, local, peer).await.map(Connection::Own);
+        }
+        let pool = dispatch.node.pool(dispatch.worker);
+        let turn = pool.dialing.acquire().await;
+        // Whoever had the turn before may have made the connection.
+        if let Some(connection) = self.pooled(dispatch, http2) {
+            return Ok(connection);
+        }
+        let (stream, local, peer) = self.dial(dispatch, http2).await?;
+        let shared = pool::http2_on(stream, local, peer).await?;
+        pool.share(shared.clone());
+        drop(turn);
+        Ok(Connection::Shared(shared))
+    }
+
+    async fn dial(
+        &self,
+        dispatch: &Dispatch,
+        http2: bool,
+    ) -> Result<(crate::dial::Stream, SocketAddr, SocketAddr), DialError> {
+        let node = &dispatch.node.node;
+        let mut addresses = dispatch.node.addresses();
+        if addresses.is_empty() {
+            let port = node.authority.port_u16().unwrap_or(80);
+            let found = self.resolver.resolve(node.authority.host(), port);
+            let within = self.target().connect_timeout;
+            let found = tokio::time::timeout(within, found).await.ok().and_then(Result::ok).unwrap_or_default();
+            if found.is_empty() {
+                return Err(DialError::NoAddress(node.authority.host().to_owned()));
+            }
+            dispatch.node.set_addresses(found);
+            addresses = dispatch.node.addresses();
+        }
+        let tls = match (&self.tls, node.tls) {
+            (Some(tls), true) => Some((tls.connector(http2), self.server_name(node)?)),
+            _ => None,
+        };
+        let dial = Dial { addresses: &addresses, tls, http2, within: self.target().connect_timeout };
+        dial.connect().await
+    }
+
+    fn server_name(&self, node: &Node) -> Result<ServerName<'static>, DialError> {
+        let name = match &self.target().tls.server_name {
+            Some(name) => name.as_str(),
+            None => node.authority.host().trim_start_matches('[').trim_end_matches(']'),
+        };
+        ServerName::try_from(name.to_owned()).map_err(|_| DialError::ServerName(name.to_owned()))
+    }
+}
+
+/// A connection that carries the next request.
+enum Connection {
+    Own(Lease),
+    Shared(Shared),
+}
+
+impl Connection {
+    async fn send(
+        self,
+        request: Request<UpstreamBody>,
+        dispatch: &Dispatch,
+    ) -> Result<Answer, TrySendError<Request<UpstreamBody>>> {
+        match self {
+            Self::Own(mut lease) => {
+                let number = lease.wire.number();
+                let response = lease.sender.try_send_request(request).await?;
+                let wire = lease.wire.clone();
+                let back = Some(Return::new(lease, dispatch.node.clone(), dispatch.worker));
+                Ok(Answer { response, attempts: 1, wire, number, back })
+            }
+            Self::Shared(mut shared) => {
+                let number = shared.wire.number();
+                let response = shared.sender.try_send_request(request).await?;
+                Ok(Answer { response, attempts: 1, wire: shared.wire, number, back: None })
+            }
+        }
+    }
+}
+
+fn dispatch_to(node: Arc<NodeState>, worker: usize) -> Dispatch {
+    let at = Instant::now();
+    let (reading, under_way) = node.load.enter(at);
+    Dispatch { node, at, worker, reading, under_way }
+}
+
+impl Dispatch {
+    /// What is known of a leg when its request has been dispatched; the outcome is to be filled in.
+    pub(crate) fn leg(&self, received: Instant) -> Leg {
+        let node = &self.node.node;
+        Leg {
+            node: node.name.clone(),
+            labels: node.labels.clone(),
+            queued_us: Some(micros(self.at.saturating_duration_since(received))),
+            inflight: self.reading.inflight,
+            rate_1s: self.reading.rate_1s,
+            rate_10s: self.reading.rate_10s,
+            ..Leg::unsent(Outcome::Answered, "")
+        }
+    }
+}
+
+impl Answer {
+    /// Notes on which connection the answer came.
+    pub(crate) fn describe(&self, leg: &mut Leg) {
+        leg.attempts = self.attempts;
+        leg.connection = Some(self.wire.local.to_string());
+        leg.stream = Some(self.number);
     }
 }
 
 /// The body as it was captured, once its upload is complete.
 pub(crate) async fn once_more(mut body: Captured) -> Option<UpstreamBody> {
     let capture = tokio::time::timeout(REPLAY_WAIT, captured(&mut body)).await.ok().flatten()?;
-    capture.whole().then(|| Either::Right(Chunks::new(capture)))
-}
-
-/// The local address of the connection an answer came on.
-pub(crate) fn connection(response: &Response<Incoming>) -> Option<String> {
-    response.extensions().get::<HttpInfo>().map(|info| info.local_addr().to_string())
+    capture.whole().then(|| UpstreamBody::Again(Chunks::new(capture)))
 }
 
 /// Whole microseconds.
@@ -197,35 +289,37 @@ pub(crate) fn micros(duration: Duration) -> i64 {
     i64::try_from(duration.as_micros()).unwrap_or(i64::MAX)
 }
 
-fn broke_without_answer(error: &ClientError) -> bool {
-    // What cannot be parsed is an answer, and would be one again.
-    !error.is_connect() && outcome_of(error) == Outcome::Reset && !caused_by(error, hyper::Error::is_parse)
+fn broke_without_answer(fault: &Fault) -> bool {
+    match fault {
+        Fault::Dial(_) => false,
+        // What cannot be parsed is an answer, and would be one again.
+        Fault::Http { error, .. } => !error.is_parse() && !ended_by_body(error),
+    }
 }
 
-/// Whether an error of the HTTP library for which `is` holds is among the causes.
-fn caused_by(error: &ClientError, is: impl Fn(&hyper::Error) -> bool) -> bool {
-    causes(error).any(|cause| cause.downcast_ref::<hyper::Error>().is_some_and(&is))
+/// Whether the request's own body broke off.
+fn ended_by_body(error: &hyper::Error) -> bool {
+    error.is_user() || error.is_body_write_aborted()
 }
 
-fn causes<'a>(error: &'a ClientError) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
-    std::iter::successors(error.source(), |cause: &&'a (dyn Error + 'static)| (*cause).source())
-}
-
-fn failure(error: &ClientError, node: &Node, attempts: u32) -> Failure {
-    let outcome = outcome_of(error);
-    let mut reason = format!("{}: {error}", node.name);
-    for cause in causes(error) {
-        reason.push_str(": ");
-        reason.push_str(&cause.to_string());
+fn failure(fault: &Fault, dispatch: &Dispatch, attempts: u32) -> Failure {
+    let (outcome, error): (Outcome, &dyn Error) = match fault {
+        Fault::Dial(error) => (Outcome::Refused, error),
+        // An error of the request body is the client's: it did not finish its upload.
+        Fault::Http { error, .. } if ended_by_body(error) => (Outcome::ClientGone, error),
+        Fault::Http { error, .. } => (Outcome::Reset, error),
+    };
+    let mut reason = format!("{}: {error}", dispatch.node.node.name);
+    for cause in std::iter::successors(error.source(), |cause| (*cause).source()) {
+        let cause = cause.to_string();
+        if !reason.ends_with(&cause) {
+            reason.push_str(": ");
+            reason.push_str(&cause);
+        }
+    }
+    if matches!(fault, Fault::Http { reused: true, .. }) {
+        reason.push_str(" (on a connection that had carried requests before)");
     }
     let attempts = if outcome == Outcome::Refused { 0 } else { attempts };
     Failure { outcome, reason, attempts }
-}
-
-fn outcome_of(error: &ClientError) -> Outcome {
-    if error.is_connect() {
-        return Outcome::Refused;
-    }
-    // An error of the request body is the client's: it did not finish its upload.
-    if caused_by(error, hyper::Error::is_user) { Outcome::ClientGone } else { Outcome::Reset }
 }

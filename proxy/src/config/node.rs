@@ -15,6 +15,10 @@ pub struct Node {
     pub authority: Authority,
     /// The authority as a `Host` header.
     pub host: HeaderValue,
+    /// Whether it is spoken to over TLS.
+    pub tls: bool,
+    /// Whether the host is a name that stands for several nodes, one per address it resolves to.
+    pub expand: bool,
     /// What is known of it (GPU, driver, …), sorted by name.
     pub labels: Pairs,
 }
@@ -23,10 +27,10 @@ pub struct Node {
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum NodeError {
     /// Not a URL.
-    #[error("`{0}` is no URL: write http://HOST:PORT")]
+    #[error("`{0}` is no URL: write http://HOST:PORT, https://HOST:PORT, or dns+http://NAME:PORT for a node per address")]
     NotUrl(String),
-    /// Not plain HTTP.
-    #[error("`{0}`: only http:// nodes are supported by this version; put a TLS-terminating hop in between")]
+    /// A scheme of another protocol.
+    #[error("`{0}`: a node is spoken to in http:// or https://, with dns+ before it for a node per address of the name")]
     Scheme(String),
     /// More than scheme, host and port.
     #[error("`{0}`: a node is a host and a port; the client's own path is sent on")]
@@ -37,9 +41,14 @@ impl FromStr for Node {
     type Err = NodeError;
 
     fn from_str(text: &str) -> Result<Self, NodeError> {
-        let full = if text.contains("://") { text.to_owned() } else { format!("http://{text}") };
+        let (expand, rest) = match text.strip_prefix("dns+") {
+            Some(rest) => (true, rest),
+            None => (false, text),
+        };
+        let full = if rest.contains("://") { rest.to_owned() } else { format!("http://{rest}") };
         let uri: Uri = full.parse().map_err(|_| NodeError::NotUrl(text.to_owned()))?;
-        if uri.scheme() != Some(&Scheme::HTTP) {
+        let tls = uri.scheme() == Some(&Scheme::HTTPS);
+        if !tls && uri.scheme() != Some(&Scheme::HTTP) {
             return Err(NodeError::Scheme(text.to_owned()));
         }
         if uri.path_and_query().is_some_and(|path| path.as_str() != "/") {
@@ -55,10 +64,10 @@ impl FromStr for Node {
         if uri.port_u16().is_none() && written.len() != host.len() {
             return Err(NodeError::NotUrl(text.to_owned()));
         }
-        let name = format!("{host}:{}", uri.port_u16().unwrap_or(80));
+        let name = format!("{host}:{}", uri.port_u16().unwrap_or(if tls { 443 } else { 80 }));
         let authority: Authority = name.parse().map_err(|_| NodeError::NotUrl(text.to_owned()))?;
         let host = HeaderValue::from_str(&name).map_err(|_| NodeError::NotUrl(text.to_owned()))?;
-        Ok(Self { name, authority, host, labels: Vec::new() })
+        Ok(Self { name, authority, host, tls, expand, labels: Vec::new() })
     }
 }
 
@@ -84,8 +93,16 @@ mod tests {
     }
 
     #[test]
+    fn the_scheme_says_how_a_node_is_reached() {
+        let node = |text: &str| text.parse::<Node>().unwrap();
+        assert_eq!((node("https://a").name.as_str(), node("https://a").tls), ("a:443", true));
+        assert!(node("dns+http://models:8000").expand && !node("http://models:8000").expand);
+        assert!(node("dns+https://models").tls);
+    }
+
+    #[test]
     fn what_is_no_node_says_what_to_write() {
-        assert_eq!("https://a:1".parse::<Node>().unwrap_err(), NodeError::Scheme("https://a:1".into()));
+        assert_eq!("ftp://a:1".parse::<Node>().unwrap_err(), NodeError::Scheme("ftp://a:1".into()));
         assert_eq!("http://a:1/v2".parse::<Node>().unwrap_err(), NodeError::Path("http://a:1/v2".into()));
         for text in ["", "http://", "http://user:pw@a:1", "http://a:99999", "a b"] {
             assert_eq!(text.parse::<Node>().unwrap_err(), NodeError::NotUrl(text.into()), "{text}");

@@ -1,0 +1,207 @@
+//! The connections of one worker to one node: HTTP/1.1 connections that wait for their next request, and one HTTP/2
+//! connection that many share. Built on hyper's connections, so that a request that was never written is had back, each
+//! connection is known by name, and no target shares one with another.
+
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use hyper::client::conn::{http1, http2};
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use tokio::sync::Semaphore;
+
+use crate::dial::{DialError, Stream};
+use crate::nodes::NodeState;
+use crate::tee::UpstreamBody;
+
+/// Idle connections kept to one node by one worker.
+const IDLE: usize = 512;
+
+/// HTTP/2 flow-control windows: with the 64 KiB of the specification a large tensor crawls.
+const STREAM_WINDOW: u32 = 2 << 20;
+const CONNECTION_WINDOW: u32 = 8 << 20;
+
+/// How long a connection that nobody uses is kept where many share one.
+const SHARED_IDLE: Duration = Duration::from_secs(60);
+
+/// A connection, by name.
+#[derive(Debug)]
+pub(crate) struct Wire {
+    pub(crate) local: SocketAddr,
+    pub(crate) peer: SocketAddr,
+    requests: AtomicU64,
+}
+
+impl Wire {
+    /// Numbers a request on the connection, from 0.
+    pub(crate) fn number(&self) -> u64 {
+        self.requests.fetch_add(1, Ordering::Relaxed)
+    }
+}
+
+/// The connections.
+#[derive(Debug)]
+pub(crate) struct Pool {
+    idle: Mutex<Vec<Parked>>,
+    shared: Mutex<Option<Shared>>,
+    /// One dials at a time where the connection is shared.
+    pub(crate) dialing: Semaphore,
+}
+
+#[derive(Debug)]
+struct Parked {
+    lease: Lease,
+    since: Instant,
+}
+
+/// An HTTP/1.1 connection that carries one request.
+#[derive(Debug)]
+pub(crate) struct Lease {
+    pub(crate) sender: http1::SendRequest<UpstreamBody>,
+    pub(crate) wire: Arc<Wire>,
+}
+
+/// An HTTP/2 connection.
+#[derive(Debug, Clone)]
+pub(crate) struct Shared {
+    pub(crate) sender: http2::SendRequest<UpstreamBody>,
+    pub(crate) wire: Arc<Wire>,
+    used: Arc<Mutex<Instant>>,
+}
+
+/// A lease on its way back: whoever has read the answer to its end puts it back.
+#[derive(Debug)]
+pub(crate) struct Return {
+    lease: Lease,
+    node: Arc<NodeState>,
+    worker: usize,
+}
+
+impl Return {
+    pub(crate) fn new(lease: Lease, node: Arc<NodeState>, worker: usize) -> Self {
+        Self { lease, node, worker }
+    }
+
+    /// Puts the connection back for the next request.
+    pub(crate) fn back(self) {
+        self.node.pool(self.worker).park(self.lease);
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // No code that holds one of these locks can leave its value half-changed.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Pool {
+    pub(crate) fn new() -> Self {
+        Self { idle: Mutex::default(), shared: Mutex::default(), dialing: Semaphore::new(1) }
+    }
+
+    /// The connection that was used last, if one is ready.
+    pub(crate) fn take(&self, idle: Duration, current: impl Fn(SocketAddr) -> bool) -> Option<Lease> {
+        let mut parked = lock(&self.idle);
+        let mut busy = Vec::new();
+        let mut found = None;
+        while let Some(Parked { lease, since }) = parked.pop() {
+            if lease.sender.is_closed() || since.elapsed() >= idle || !current(lease.wire.peer) {
+                continue;
+            }
+            if lease.sender.is_ready() {
+                found = Some(lease);
+                break;
+            }
+            // It is still writing a request whose answer came early.
+            busy.push(Parked { lease, since });
+        }
+        parked.extend(busy);
+        found
+    }
+
+    fn park(&self, lease: Lease) {
+        if lease.sender.is_closed() {
+            return;
+        }
+        let mut parked = lock(&self.idle);
+        if parked.len() < IDLE {
+            parked.push(Parked { lease, since: Instant::now() });
+        }
+    }
+
+    /// The HTTP/2 connection, if there is one that takes requests.
+    pub(crate) fn shared(&self, current: impl Fn(SocketAddr) -> bool) -> Option<Shared> {
+        let mut shared = lock(&self.shared);
+        if shared.as_ref().is_some_and(|shared| shared.sender.is_closed() || !current(shared.wire.peer)) {
+            // What is under way on it ends there; new requests go to a new one.
+            *shared = None;
+        }
+        let found = shared.clone();
+        if let Some(found) = &found {
+            *lock(&found.used) = Instant::now();
+        }
+        found
+    }
+
+    pub(crate) fn share(&self, connection: Shared) {
+        *lock(&self.shared) = Some(connection);
+    }
+
+    /// Closes what has been idle for too long or leads to an address that the node no longer has.
+    pub(crate) fn sweep(&self, idle: Duration, current: impl Fn(SocketAddr) -> bool) {
+        lock(&self.idle).retain(|parked| {
+            let closed = parked.lease.sender.is_closed();
+            !closed && parked.since.elapsed() < idle && current(parked.lease.wire.peer)
+        });
+        let mut shared = lock(&self.shared);
+        let over = |shared: &Shared| {
+            let idle = Arc::strong_count(&shared.used) == 1 && lock(&shared.used).elapsed() >= SHARED_IDLE;
+            idle || shared.sender.is_closed() || !current(shared.wire.peer)
+        };
+        if shared.as_ref().is_some_and(over) {
+            *shared = None;
+        }
+    }
+}
+
+fn wire(local: SocketAddr, peer: SocketAddr) -> Arc<Wire> {
+    Arc::new(Wire { local, peer, requests: AtomicU64::new(0) })
+}
+
+/// Speaks HTTP/1.1 on a new connection.
+pub(crate) async fn http1_on(stream: Stream, local: SocketAddr, peer: SocketAddr) -> Result<Lease, DialError> {
+    let (sender, connection) = http1::Builder::new()
+        .preserve_header_case(true)
+        .handshake(TokioIo::new(stream))
+        .await
+        .map_err(DialError::Handshake)?;
+    tokio::spawn(async move {
+        // How it ended is told to whoever waits for an answer on it.
+        let _ = connection.with_upgrades().await;
+    });
+    Ok(Lease { sender, wire: wire(local, peer) })
+}
+
+/// Speaks HTTP/2 on a new connection.
+pub(crate) async fn http2_on(
+    stream: Stream,
+    local: SocketAddr,
+    peer: SocketAddr,
+) -> Result<Shared, DialError> {
+    let (sender, connection) = http2::Builder::new(TokioExecutor::new())
+        .timer(TokioTimer::new())
+        .initial_stream_window_size(STREAM_WINDOW)
+        .initial_connection_window_size(CONNECTION_WINDOW)
+        .max_frame_size(1 << 20)
+        .max_header_list_size(256 << 10)
+        .keep_alive_interval(Duration::from_secs(20))
+        .keep_alive_timeout(Duration::from_secs(20))
+        .handshake(TokioIo::new(stream))
+        .await
+        .map_err(DialError::Handshake)?;
+    tokio::spawn(async move {
+        // How it ended is told to whoever waits for an answer on it.
+        let _ = connection.await;
+    });
+    Ok(Shared { sender, wire: wire(local, peer), used: Arc::new(Mutex::new(Instant::now())) })
+}

@@ -1,0 +1,171 @@
+//! A captured body on its way to a node: whole and once more, or followed while it still comes in.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use bytes::Bytes;
+use http_body::{Body, Frame, SizeHint};
+use hyper::body::Incoming;
+use tokio::sync::{mpsc, watch};
+
+use super::capture::{Capture, Captured, Part};
+use super::{Broken, Tee};
+
+/// A whole capture sent again, with its exact length.
+#[derive(Debug, Clone)]
+pub(crate) struct Chunks {
+    capture: Arc<Capture>,
+    /// Sent instead of the capture's own bytes, where they were rewritten.
+    instead: Option<Arc<[Bytes]>>,
+    next: usize,
+    left: u64,
+    trailers: bool,
+}
+
+impl Chunks {
+    pub(crate) fn new(capture: Arc<Capture>) -> Self {
+        let trailers = capture.trailers.is_some();
+        Self { left: capture.length, capture, instead: None, next: 0, trailers }
+    }
+
+    /// The same request with other bytes.
+    #[must_use]
+    pub(crate) fn with(mut self, bytes: Vec<Bytes>) -> Self {
+        self.left = bytes.iter().map(|chunk| chunk.len() as u64).sum();
+        self.instead = Some(bytes.into());
+        self
+    }
+
+    /// The bytes that are sent.
+    pub(crate) fn bytes(&self) -> &[Bytes] {
+        self.instead.as_deref().unwrap_or(&self.capture.chunks)
+    }
+
+    /// Length in bytes of what is left.
+    pub(crate) fn length(&self) -> u64 {
+        self.left
+    }
+
+    /// Whether fields come after the body, so that its length cannot be told before.
+    pub(crate) fn has_trailers(&self) -> bool {
+        self.trailers
+    }
+}
+
+impl Body for Chunks {
+    type Data = Bytes;
+    type Error = Broken;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
+        let this = self.get_mut();
+        if let Some(chunk) = this.bytes().get(this.next).cloned() {
+            this.next += 1;
+            this.left -= chunk.len() as u64;
+            return Poll::Ready(Some(Ok(Frame::data(chunk))));
+        }
+        let trailers = if this.trailers { this.capture.trailers.clone() } else { None };
+        this.trailers = false;
+        Poll::Ready(trailers.map(|trailers| Ok(Frame::trailers(trailers))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.left == 0 && !self.trailers
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(self.left)
+    }
+}
+
+/// A body that follows one that is still coming in.
+#[derive(Debug)]
+pub(crate) struct Follow {
+    parts: mpsc::UnboundedReceiver<Part>,
+    ended: bool,
+}
+
+impl Follow {
+    pub(crate) fn new(parts: mpsc::UnboundedReceiver<Part>) -> Self {
+        Self { parts, ended: false }
+    }
+}
+
+impl Body for Follow {
+    type Data = Bytes;
+    type Error = Broken;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
+        let this = self.get_mut();
+        if this.ended {
+            return Poll::Ready(None);
+        }
+        Poll::Ready(match ready!(this.parts.poll_recv(cx)) {
+            Some(Part::Data(data)) => Some(Ok(Frame::data(data))),
+            Some(Part::Trailers(trailers)) => Some(Ok(Frame::trailers(trailers))),
+            Some(Part::End) => {
+                this.ended = true;
+                None
+            }
+            None => {
+                this.ended = true;
+                Some(Err(Broken::Cut))
+            }
+        })
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.ended
+    }
+}
+
+/// A request body for a node.
+#[derive(Debug)]
+pub(crate) enum UpstreamBody {
+    /// The client's, as it comes.
+    Live(Tee<Incoming>),
+    /// A captured one.
+    Again(Chunks),
+    /// A copy of one that still comes.
+    Follow(Follow),
+}
+
+impl Body for UpstreamBody {
+    type Data = Bytes;
+    type Error = Broken;
+
+    fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Broken>>> {
+        match self.get_mut() {
+            Self::Live(body) => Pin::new(body).poll_frame(cx),
+            Self::Again(body) => Pin::new(body).poll_frame(cx),
+            Self::Follow(body) => Pin::new(body).poll_frame(cx),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match self {
+            Self::Live(body) => body.is_end_stream(),
+            Self::Again(body) => body.is_end_stream(),
+            Self::Follow(body) => body.is_end_stream(),
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match self {
+            Self::Live(body) => body.size_hint(),
+            Self::Again(body) => body.size_hint(),
+            Self::Follow(body) => body.size_hint(),
+        }
+    }
+}
+
+/// A capture that is already there, as one that has just appeared.
+pub(crate) fn at_hand(capture: Arc<Capture>) -> Captured {
+    watch::channel(Some(capture)).1
+}

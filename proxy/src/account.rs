@@ -16,6 +16,7 @@ pub(crate) struct Account {
     mirrored: Vec<AtomicU64>,
     outcomes: Mutex<BTreeMap<(usize, Outcome, u32), u64>>,
     tally: Arc<Tally>,
+    upgraded: AtomicU64,
     sequence: AtomicU64,
     snapshot: AtomicU64,
     /// Answers given to clients, by hundreds of the status (index 1 to 5) and 0 for none.
@@ -36,6 +37,7 @@ impl Account {
             targets,
             outcomes: Mutex::default(),
             tally: Arc::default(),
+            upgraded: AtomicU64::new(0),
             sequence: AtomicU64::new(0),
             snapshot: AtomicU64::new(0),
             answers: Default::default(),
@@ -60,6 +62,15 @@ impl Account {
     /// Counts an exchange that the publisher did not take.
     pub(crate) fn not_taken(&self, reason: DropReason) {
         self.tally.add_dropped(reason, 1);
+    }
+
+    /// Counts a protocol upgrade, which is never mirrored.
+    pub(crate) fn upgraded(&self) {
+        self.upgraded.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn upgrades(&self) -> u64 {
+        self.upgraded.load(Ordering::Relaxed)
     }
 
     pub(crate) fn answered(&self, status: u16) {

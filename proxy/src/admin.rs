@@ -16,7 +16,7 @@ use tokio::sync::Semaphore;
 
 use crate::metrics;
 use crate::reply::{Reply, json, text};
-use crate::server::ACCEPT_PAUSE;
+use crate::worker::ACCEPT_PAUSE;
 use crate::state::State;
 
 /// Connections at once; more wait in the backlog.
@@ -77,10 +77,20 @@ fn status(state: &State) -> serde_json::Value {
     };
     let target = |upstream: &crate::upstream::Upstream| {
         let nodes: Vec<_> = upstream
-            .inflight()
-            .map(|(node, inflight)| json!({"node": node.name, "inflight": inflight, "labels": labels(&node.labels)}))
+            .nodes
+            .current()
+            .iter()
+            .map(|state| {
+                let (node, inflight) = (&state.node, state.load.inflight());
+                json!({
+                    "node": node.name,
+                    "inflight": inflight,
+                    "labels": labels(&node.labels),
+                    "passed_over": state.ejected(std::time::Instant::now()),
+                })
+            })
             .collect();
-        json!({"name": upstream.target.name, "nodes": nodes})
+        json!({"name": upstream.target().name, "nodes": nodes})
     };
     json!({
         "proxy": state.config.name,

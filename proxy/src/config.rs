@@ -6,9 +6,12 @@ mod node;
 mod target;
 mod tls;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use http::{HeaderName, Method};
+
+use crate::resolve::Resolve;
 
 pub use fraction::{Fraction, FractionError};
 pub use node::{Node, NodeError};
@@ -38,6 +41,8 @@ pub struct Config {
     pub secrets: Vec<String>,
     /// How often the ledger is published.
     pub ledger_every: Duration,
+    /// What resolves the names of nodes.
+    pub resolver: Arc<dyn Resolve>,
     /// How long an orderly stop may take before what is in flight is cut.
     pub drain: Duration,
 }

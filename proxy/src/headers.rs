@@ -1,35 +1,60 @@
 //! Which headers go on, and which are recorded.
 
 use exchange::Pairs;
-use http::header::{CONNECTION, EXPECT, HeaderName, PROXY_AUTHENTICATE, TE, TRANSFER_ENCODING, UPGRADE};
+use http::header::{CONNECTION, EXPECT, HeaderName, TE, TRANSFER_ENCODING, UPGRADE};
 use http::{HeaderMap, HeaderValue};
 
 /// What replaces a secret.
 pub(crate) const REDACTED: &str = "[redacted]";
 
-/// Removes the headers that belong to one connection (RFC 9110, section 7.6.1) and those that `Connection` names.
-/// `TE: trailers` stays, and `Expect` goes: the proxy answers it itself.
+/// Those that belong to one connection whatever `Connection` says. `Expect` is among them: the proxy answers it itself.
+const LOCAL: [HeaderName; 7] = [
+    CONNECTION,
+    TRANSFER_ENCODING,
+    UPGRADE,
+    EXPECT,
+    TE,
+    HeaderName::from_static("keep-alive"),
+    HeaderName::from_static("proxy-connection"),
+];
+
+/// Whether the list in a header has that token.
+pub(crate) fn lists(headers: &HeaderMap, name: HeaderName, token: &str) -> bool {
+    tokens(headers, name).any(|listed| listed.eq_ignore_ascii_case(token))
+}
+
+fn tokens(headers: &HeaderMap, name: HeaderName) -> impl Iterator<Item = &str> {
+    let values = headers.get_all(name).into_iter().filter_map(|value| value.to_str().ok());
+    values.flat_map(|value| value.split(',')).map(str::trim)
+}
+
+/// Removes the headers that belong to one connection (RFC 9110, section 7.6.1) and those that `Connection` names; the others
+/// stay in their order. `TE: trailers` stays: it speaks of the whole way.
 pub(crate) fn strip_hop_by_hop(headers: &mut HeaderMap) {
-    let named: Vec<HeaderName> = headers
-        .get_all(CONNECTION)
-        .iter()
-        .filter_map(|value| value.to_str().ok())
-        .flat_map(|value| value.split(','))
-        .filter_map(|name| name.trim().parse().ok())
-        .collect();
-    let trailers = headers.get(TE).is_some_and(|te| te.as_bytes().eq_ignore_ascii_case(b"trailers"));
-    for name in named {
-        headers.remove(name);
+    if !LOCAL.iter().any(|name| headers.contains_key(name)) {
+        return;
     }
-    let fixed = [CONNECTION, TRANSFER_ENCODING, UPGRADE, EXPECT, TE, PROXY_AUTHENTICATE];
-    for name in fixed {
-        headers.remove(name);
+    let named: Vec<HeaderName> =
+        tokens(headers, CONNECTION).filter_map(|name| name.parse().ok()).collect();
+    let trailers = lists(headers, TE, "trailers");
+    let all = std::mem::take(headers);
+    // Removing them one by one would move others into their places.
+    headers.reserve(all.len());
+    let mut name = None;
+    for (next, value) in all {
+        name = next.or(name);
+        let Some(name) = &name else { continue };
+        if !LOCAL.contains(name) && !named.contains(name) {
+            headers.append(name, value);
+        } else if *name == TE && trailers && !headers.contains_key(TE) {
+            headers.append(name, HeaderValue::from_static("trailers"));
+        }
     }
-    headers.remove("keep-alive");
-    headers.remove("proxy-connection");
-    if trailers {
-        headers.insert(TE, HeaderValue::from_static("trailers"));
-    }
+}
+
+/// Marks the headers of a copy.
+pub(crate) fn mark(headers: &mut HeaderMap, name: &'static str) {
+    headers.insert(HeaderName::from_static(name), HeaderValue::from_static("1"));
 }
 
 /// Says which values are secret and must reach no record.
@@ -152,7 +177,22 @@ mod tests {
             ("content-length", "3"),
         ]);
         strip_hop_by_hop(&mut headers);
-        assert_eq!(headers, map(&[("x-trace", "abc"), ("content-length", "3"), ("te", "trailers")]));
+        let left: Vec<&str> = headers.keys().map(HeaderName::as_str).collect();
+        assert_eq!(left, ["te", "x-trace", "content-length"]);
+        assert_eq!(headers, map(&[("te", "trailers"), ("x-trace", "abc"), ("content-length", "3")]));
+    }
+
+    #[test]
+    fn repeated_headers_stay_repeated_and_in_order() {
+        let mut headers = map(&[("connection", "close"), ("x-a", "1"), ("x-b", "2"), ("x-a", "3")]);
+        headers = headers.iter().fold(HeaderMap::new(), |mut all, (name, value)| {
+            all.append(name, value.clone());
+            all
+        });
+        headers.append("x-a", HeaderValue::from_static("3"));
+        strip_hop_by_hop(&mut headers);
+        let left: Vec<_> = headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes())).collect();
+        assert_eq!(left, [("x-a", &b"3"[..]), ("x-a", b"3"), ("x-b", b"2")]);
     }
 
     #[test]

@@ -4,28 +4,41 @@
 //! What it promises: the client never waits for a shadow or for the publisher; everything is bounded, and at a bound the copy is
 //! dropped, never the primary; every ending of a leg makes a record. It does not decode answers and writes no files.
 //!
-//! Modules, top down: `server` accepts, with `idle` to notice who is gone; `forward` is one request; `mirror` its copies and their pairing; both use
-//! `upstream` (one target), `tee` (a body and its capture), `load`, `budget`, `sample`, `headers`, `notice` and `account`;
+//! Modules, top down: `server` starts and stops; `worker` accepts and serves, with `idle` to notice who is gone; `forward` is one request, with
+//! `deadline`, `finish` and `upgrade`; `mirror` its copies and their pairing, `shadow` one copy; both use `head` and `upstream` (one target), which
+//! uses `nodes`, `pool` and `dial`; below are `tee` (a body and its capture), `load`, `budget`, `sample`, `headers`, `grpc`, `notice` and `account`;
 //! [`publish`] takes what is finished; `admin` and `metrics` tell how it goes; [`config`] is what all are told.
 
 mod account;
 mod admin;
 mod budget;
+mod client;
 pub mod config;
+mod deadline;
+mod dial;
+mod finish;
 mod forward;
+mod grpc;
+mod head;
 mod headers;
 mod idle;
 mod load;
 mod metrics;
 mod mirror;
+mod nodes;
 mod notice;
+mod pool;
 pub mod publish;
 mod reply;
+pub mod resolve;
 mod sample;
 mod server;
+mod shadow;
 mod state;
 mod tee;
+mod upgrade;
 mod upstream;
+mod worker;
 
 pub use config::Config;
 pub use metrics::METRICS;

@@ -6,6 +6,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
+use tokio::sync::OwnedSemaphorePermit;
+
 /// Load of one node of one leg.
 #[derive(Debug)]
 pub(crate) struct Load {
@@ -32,6 +34,8 @@ pub(crate) struct Reading {
 pub(crate) struct UnderWay {
     load: Arc<Load>,
     arrival: u64,
+    /// Its place, where those of the target are bounded.
+    place: Option<OwnedSemaphorePermit>,
 }
 
 impl Load {
@@ -50,7 +54,7 @@ impl Load {
         let (rate_1s, rate_10s) = arrivals.rates.arrive(now);
         let arrival = arrivals.peaks.arrive(inflight + 1);
         drop(arrivals);
-        (Reading { inflight, rate_1s, rate_10s }, UnderWay { load: self.clone(), arrival })
+        (Reading { inflight, rate_1s, rate_10s }, UnderWay { load: self.clone(), arrival, place: None })
     }
 
     fn arrivals(&self) -> MutexGuard<'_, Arrivals> {
@@ -60,6 +64,11 @@ impl Load {
 }
 
 impl UnderWay {
+    /// Keeps a place among those of the target until the request has ended.
+    pub(crate) fn hold(&mut self, place: Option<OwnedSemaphorePermit>) {
+        self.place = place;
+    }
+
     /// The most requests under way at once since this one began, this one not counted.
     pub(crate) fn peak(&self) -> u32 {
         self.load.arrivals().peaks.since(self.arrival).saturating_sub(1)

@@ -76,8 +76,7 @@ impl Scrape {
             .into_iter()
             .zip(snapshot.answers.into_iter().skip(1))
             .map(|(class, n)| (vec![("status", class.into())], n));
-        let upstreams = || std::iter::once(&state.primary).chain(&state.shadows);
-        let inflight = upstreams().flat_map(inflight_of).collect();
+        let inflight = state.upstreams().flat_map(inflight_of).collect();
         Self {
             counters: vec![
                 ("shadowdiff_responses", responses.collect()),
@@ -97,8 +96,10 @@ impl Scrape {
 }
 
 fn inflight_of(upstream: &Upstream) -> Vec<(Labels, u64)> {
-    let labels = |node: &str| vec![("target", upstream.target.name.clone()), ("node", node.to_owned())];
-    upstream.inflight().map(|(node, inflight)| (labels(&node.name), u64::from(inflight))).collect()
+    let target = &upstream.target().name;
+    let labels = |node: &str| vec![("target", target.clone()), ("node", node.to_owned())];
+    let nodes = upstream.nodes.current();
+    nodes.iter().map(|state| (labels(&state.node.name), u64::from(state.load.inflight()))).collect()
 }
 
 impl prometheus_client::collector::Collector for Scrape {

@@ -1,26 +1,25 @@
-//! The other half of a mirrored request: sends the copies, waits until both legs have ended in any way, and publishes
-//! one exchange per shadow. Runs beside the client's request, which never waits for it.
+//! The other half of a mirrored request: sends the copies, waits until all legs have ended in any way, and publishes
+//! one exchange per copy. Runs beside the client's request, which never waits for it.
 
 use std::sync::Arc;
 use std::time::Instant;
 
 use bytes::Bytes;
 use exchange::{Exchange, Leg, Outcome, Request};
-use http::HeaderValue;
-use http_body_util::{BodyExt, Either};
-use tokio::sync::{oneshot, watch};
+use tokio::sync::oneshot;
 
 use crate::budget::Portion;
+use crate::head::Head;
+use crate::headers;
+use crate::nodes::NodeState;
 use crate::publish::{Kind, Message};
+use crate::shadow::{Copied, ShadowLeg};
 use crate::state::State;
-use crate::tee::{Capture, Captured, Chunks, End, Over, Tee, captured};
-use crate::upstream::{Dispatch, Head, micros};
-
-/// Marks a copy, so that a server can tell it from the real request.
-const MARK: &str = "x-shadowdiff-shadow";
+use crate::tee::{Capture, Captured, Chunks, End, Follow, Over, captured};
+use crate::upstream::micros;
 
 /// Why a leg was cut by a stop.
-const STOPPING: &str = "the proxy was stopping";
+pub(crate) const STOPPING: &str = "the proxy was stopping";
 
 /// What the request's own path says about the primary leg.
 #[derive(Debug)]
@@ -28,16 +27,24 @@ pub(crate) enum Primary {
     /// It has ended.
     Ended(Leg),
     /// The head of the answer is there and the body is streaming to the client.
-    Streaming(Leg, Instant, Captured),
+    Streaming(Box<Leg>, Arc<NodeState>, Instant, Captured),
 }
 
 /// A mirrored request under way.
 #[derive(Debug)]
 pub(crate) struct Pairing {
     pub(crate) state: Arc<State>,
+    pub(crate) worker: usize,
     pub(crate) received: Instant,
-    pub(crate) request: Request,
+    pub(crate) received_at_us: i64,
+    pub(crate) client_connection: u64,
+    /// Name of the route that matched.
+    pub(crate) route: String,
     pub(crate) head: Arc<Head>,
+    /// The shadow of each copy.
+    pub(crate) legs: Vec<usize>,
+    /// A copy that goes along with the request for each leg, where the request is followed.
+    pub(crate) follows: Option<Vec<Follow>>,
     pub(crate) body: Captured,
     pub(crate) primary: oneshot::Receiver<Primary>,
     /// `None` when the bound on mirrored requests was reached: then nothing is sent, and the fact is recorded.
@@ -47,200 +54,182 @@ pub(crate) struct Pairing {
 impl Pairing {
     /// Runs the pairing to its end.
     pub(crate) async fn run(mut self) {
+        let (unused, none) = oneshot::channel();
+        drop(unused);
+        let primary = std::mem::replace(&mut self.primary, none);
         let state = self.state.clone();
-        let body = state.unless_cut(captured(&mut self.body)).await;
-        if let Some(Some(body)) = &body {
-            self.request.body = body.to_body();
-        }
-        let copy = self.copy(body);
-        let (ended, primary) = watch::channel(None);
-        let request = Arc::new(self.request);
-        for shadow in 0..self.state.shadows.len() {
-            let one = One {
-                state: self.state.clone(),
-                shadow,
-                received: self.received,
-                request: request.clone(),
-                primary: primary.clone(),
-            };
-            self.state.tasks.spawn(one.run(self.head.clone(), copy.clone()));
-        }
-        drop((primary, request, copy));
-        let (primary, answer) = primary_leg(&state, self.primary).await;
-        ended.send_replace(Some(Arc::new(primary)));
-        // The permit and the captured bodies, of the request and of the answer, count until every shadow has ended.
-        ended.closed().await;
-        drop((self.permit, answer));
+        // The permit and the captured bodies, of the request and of the answers, count until all is published.
+        let (primary, (request, shadows)) = tokio::join!(primary_leg(&state, primary), self.shadows());
+        self.publish(request.as_deref(), primary, shadows);
     }
 
-    /// What is sent to the shadows, or how and why their legs end unsent. `body` is `None` when the proxy cut the request, and the
-    /// capture in it when the request went away.
-    fn copy(&self, body: Option<Option<Arc<Capture>>>) -> Result<Chunks, (Outcome, String)> {
-        let State { mirrors, bytes, config, shedding, .. } = &*self.state;
-        let shed = |reason: String| {
-            shedding.shed(&reason);
-            (Outcome::Shed, reason)
-        };
-        if self.permit.is_none() {
-            return Err(shed(format!("{} mirrored requests are under way", mirrors.limit())));
+    /// All shadow legs, ended, and the request's body.
+    async fn shadows(&mut self) -> (Option<Arc<Capture>>, Vec<Copied>) {
+        if let Some(follows) = self.follows.take() {
+            let body = self.body.clone();
+            let copies = follows.into_iter().map(|follow| self.leg().follow(follow, body.clone()));
+            let legs = copies.zip(&self.legs).map(|(copy, shadow)| copy.of(*shadow)).collect();
+            let (legs, body) = tokio::join!(all(legs), self.uploaded());
+            return (body.ok(), legs);
         }
-        let body = body.ok_or_else(|| (Outcome::Shutdown, STOPPING.into()))?;
-        let body = body.ok_or_else(|| (Outcome::ClientGone, "the request went away".into()))?;
-        match (&body.end, body.over) {
-            (End::Broken(reason), _) => Err((Outcome::ClientGone, reason.clone())),
-            (End::Abandoned, _) => Err((Outcome::ClientGone, "the upload did not end in time".into())),
-            (End::Complete, Some(Over::Cap)) => {
-                let reason = format!("{} bytes, the cap is {}", body.length, config.limits.body);
-                Err((Outcome::BodyTooLarge, reason))
+        let (body, copy) = match self.uploaded().await {
+            Ok(body) => (Some(body.clone()), self.copy(body)),
+            Err(ending) => (None, Err(ending)),
+        };
+        let copy = if self.permit.is_none() { Err(self.shed_for_want_of_a_place()) } else { copy };
+        let legs = match copy {
+            Ok(chunks) => {
+                let one = |shadow: &usize| self.leg().send(chunks.clone(), self.body.clone()).of(*shadow);
+                all(self.legs.iter().map(one).collect()).await
             }
-            (End::Complete, Some(Over::Budget)) => {
-                Err(shed(format!("captured bodies hold {} bytes", bytes.limit())))
+            Err((outcome, reason)) => {
+                self.legs.iter().map(|_| Copied::unsent(outcome, reason.clone())).collect()
             }
-            (End::Complete, None) => Ok(Chunks::new(body)),
+        };
+        (body, legs)
+    }
+
+    fn leg(&self) -> ShadowLeg {
+        ShadowLeg::new(self.state.clone(), self.worker, self.received, self.head.clone())
+    }
+
+    /// The request's body once its upload has ended in any way.
+    async fn uploaded(&self) -> Result<Arc<Capture>, (Outcome, String)> {
+        let mut body = self.body.clone();
+        match self.state.unless_cut(captured(&mut body)).await {
+            Some(Some(body)) => Ok(body),
+            Some(None) => Err((Outcome::ClientGone, "the request went away".into())),
+            None => Err((Outcome::Shutdown, STOPPING.into())),
+        }
+    }
+
+    fn shed_for_want_of_a_place(&self) -> (Outcome, String) {
+        shed(&self.state, format!("{} mirrored requests are under way or wait", self.state.mirrors.limit()))
+    }
+
+    /// What is sent to the shadows, or how and why their legs end unsent.
+    fn copy(&self, body: Arc<Capture>) -> Result<Chunks, (Outcome, String)> {
+        match not_whole(&self.state, &body) {
+            None => Ok(Chunks::new(body)),
+            Some(ending) => Err(ending),
+        }
+    }
+
+    fn publish(self, body: Option<&Capture>, primary: Leg, shadows: Vec<Copied>) {
+        let request = self.request(body);
+        let state = self.state;
+        let last = shadows.len().saturating_sub(1);
+        let mut left = Some((request, primary));
+        for (index, (copied, shadow)) in shadows.into_iter().zip(self.legs).enumerate() {
+            let both = if index == last { left.take() } else { left.clone() };
+            let Some((request, primary)) = both else { continue };
+            publish(&state, request, primary, copied.leg, shadow);
+        }
+    }
+
+    fn request(&self, body: Option<&Capture>) -> Request {
+        let recorded = self.state.redaction.headers(&self.head.headers);
+        let path = &self.head.path;
+        Request {
+            id: headers::request_id(&recorded),
+            trace_id: headers::trace_id(&recorded),
+            received_at_us: self.received_at_us,
+            method: self.head.method.to_string(),
+            path: path.path().to_owned(),
+            query: path.query().map(|query| self.state.redaction.query(query)),
+            route: self.route.clone(),
+            client_connection: self.client_connection,
+            headers: recorded,
+            body: body.map(Capture::to_body).unwrap_or_default(),
         }
     }
 }
 
-/// The primary leg once it has ended in any way, and what keeps its bytes counted.
-async fn primary_leg(state: &State, primary: oneshot::Receiver<Primary>) -> (Leg, Option<Arc<Capture>>) {
+/// Runs legs side by side, the only one in place.
+async fn all(mut legs: Vec<impl Future<Output = Copied> + Send + 'static>) -> Vec<Copied> {
+    if legs.len() == 1
+        && let Some(only) = legs.pop()
+    {
+        return vec![only.await];
+    }
+    let tasks: Vec<_> = legs.into_iter().map(tokio::spawn).collect();
+    let mut ended = Vec::with_capacity(tasks.len());
+    for task in tasks {
+        let lost = |_| Copied::unsent(Outcome::Shutdown, "the leg was lost with the worker it ran on".into());
+        ended.push(task.await.unwrap_or_else(lost));
+    }
+    ended
+}
+
+/// Notes and names a copy that was shed.
+pub(crate) fn shed(state: &State, reason: String) -> (Outcome, String) {
+    state.shedding.shed(&reason);
+    (Outcome::Shed, reason)
+}
+
+/// How and why the legs of a request end unsent whose body is not whole.
+pub(crate) fn not_whole(state: &State, body: &Capture) -> Option<(Outcome, String)> {
+    match (&body.end, body.over) {
+        (End::Broken(reason), _) => Some((Outcome::ClientGone, reason.clone())),
+        (End::Abandoned | End::TimedOut, _) => {
+            Some((Outcome::ClientGone, "the upload did not end in time".into()))
+        }
+        (End::Complete, Some(Over::Cap)) => {
+            let reason = format!("{} bytes, the cap is {}", body.length, state.config.limits.body);
+            Some((Outcome::BodyTooLarge, reason))
+        }
+        (End::Complete, Some(Over::Budget)) => {
+            Some(shed(state, format!("captured bodies hold {} bytes", state.bytes.limit())))
+        }
+        (End::Complete, None) => None,
+    }
+}
+
+/// The primary leg once it has ended in any way. Its answer's bytes count until then.
+async fn primary_leg(state: &State, primary: oneshot::Receiver<Primary>) -> Leg {
     let gone = "the client went away before the primary answered";
-    let (mut leg, at, mut body) = match state.unless_cut(primary).await {
-        Some(Ok(Primary::Streaming(leg, at, body))) => (leg, at, body),
-        Some(Ok(Primary::Ended(leg))) => return (leg, None),
-        Some(Err(_)) => return (Leg::unsent(Outcome::ClientGone, gone), None),
-        None => return (Leg::unsent(Outcome::Shutdown, STOPPING), None),
+    let (mut leg, node, at, mut body) = match state.unless_cut(primary).await {
+        Some(Ok(Primary::Streaming(leg, node, at, body))) => (*leg, node, at, body),
+        Some(Ok(Primary::Ended(leg))) => return leg,
+        Some(Err(_)) => return Leg::unsent(Outcome::ClientGone, gone),
+        None => return Leg::unsent(Outcome::Shutdown, STOPPING),
     };
     let Some(answer) = state.unless_cut(captured(&mut body)).await else {
         leg.latency_us = Some(micros(at.elapsed()));
         (leg.outcome, leg.reason) = (Outcome::Shutdown, STOPPING.into());
-        return (leg, None);
+        return leg;
     };
     if let Some(answer) = &answer {
         leg.latency_us = Some(micros(answer.ended.saturating_duration_since(at)));
         leg.inflight_peak = answer.inflight_peak;
-        leg.body = answer.to_body();
-        (leg.outcome, leg.reason) = ending(&answer.end);
+        state.describe_end(&mut leg, answer);
     }
-    (leg, answer)
+    node.note(state.primary.target(), &leg, Instant::now());
+    leg
 }
 
-fn ending(end: &End) -> (Outcome, String) {
-    match end {
-        End::Complete => (Outcome::Answered, String::new()),
-        End::Broken(reason) => (Outcome::Incomplete, reason.clone()),
-        End::Abandoned => {
-            (Outcome::Incomplete, "the client went away and the rest did not come in time".into())
-        }
-    }
-}
-
-/// One shadow of a mirrored request.
-struct One {
-    state: Arc<State>,
-    shadow: usize,
-    received: Instant,
-    request: Arc<Request>,
-    primary: watch::Receiver<Option<Arc<Leg>>>,
-}
-
-impl One {
-    async fn run(mut self, head: Arc<Head>, copy: Result<Chunks, (Outcome, String)>) {
-        // The bytes of the shadow's answer count until the exchange is published.
-        let (shadow, answer) = match copy {
-            Ok(copy) => self.send(&head, copy).await,
-            Err((outcome, reason)) => (Leg::unsent(outcome, reason), None),
-        };
-        let primary = self.primary.wait_for(Option::is_some).await.ok().and_then(|leg| leg.clone());
-        let primary = primary.map_or_else(|| Leg::unsent(Outcome::Shutdown, STOPPING), Arc::unwrap_or_clone);
-        self.publish(primary, shadow);
-        drop(answer);
-    }
-
-    async fn send(&self, head: &Head, copy: Chunks) -> (Leg, Option<Arc<Capture>>) {
-        let upstream = &self.state.shadows[self.shadow];
-        let mut head = head.clone();
-        head.headers.insert(MARK, HeaderValue::from_static("1"));
-        let dispatch = upstream.dispatch();
-        let mut leg = upstream.leg(&dispatch, self.received);
-        let deadline = upstream.target.timeout;
-        let answer = tokio::time::timeout(deadline, self.answer(&mut leg, &head, copy, &dispatch));
-        let answered = match self.state.unless_cut(answer).await {
-            None => Err((Outcome::Shutdown, STOPPING.into())),
-            Some(Ok(answered)) => answered,
-            Some(Err(_)) => {
-                Err((Outcome::TimedOut, format!("no whole answer within {} ms", deadline.as_millis())))
-            }
-        };
-        let answer = match answered {
-            Ok(answer) => {
-                leg.body = answer.to_body();
-                (leg.outcome, leg.reason) = ending(&answer.end);
-                Some(answer)
-            }
-            Err(failed) => {
-                (leg.outcome, leg.reason) = failed;
-                None
-            }
-        };
-        leg.latency_us = Some(micros(dispatch.at.elapsed()));
-        leg.inflight_peak = Some(dispatch.under_way.peak());
-        leg.attempts = leg.attempts.max(u32::from(leg.outcome != Outcome::Refused));
-        upstream.note(&dispatch, &leg);
-        (leg, answer)
-    }
-
-    async fn answer(
-        &self,
-        leg: &mut Leg,
-        head: &Head,
-        copy: Chunks,
-        dispatch: &Dispatch,
-    ) -> Result<Arc<Capture>, (Outcome, String)> {
-        let upstream = &self.state.shadows[self.shadow];
-        let again = Some(copy.captured());
-        let (response, attempts) = match upstream.send(dispatch, head, Either::Right(copy), again).await {
-            Ok(answered) => answered,
-            Err(failure) => {
-                leg.attempts = failure.attempts;
-                return Err((failure.outcome, failure.reason));
-            }
-        };
-        leg.attempts = attempts;
-        leg.first_byte_us = Some(micros(dispatch.at.elapsed()));
-        self.state.describe_answer(leg, &response);
-        let held = self.state.bytes.portion();
-        let grace = std::time::Duration::ZERO;
-        let (mut body, mut capture) =
-            Tee::new(response.into_body(), self.state.config.limits.body, held, grace);
-        while let Some(Ok(_)) = body.frame().await {}
-        drop(body);
-        captured(&mut capture).await.ok_or_else(|| (Outcome::Incomplete, "the answer went away".into()))
-    }
-
-    fn publish(self, primary: Leg, shadow: Leg) {
-        let state = self.state;
-        state.account.ended(self.shadow, shadow.outcome, shadow.inflight);
-        let configured = &state.config.shadows[self.shadow];
-        let id = exchange::Uuid::now_v7();
-        let exchange = Exchange {
-            id,
-            run: state.config.run.clone(),
-            proxy: state.config.name.clone(),
-            sequence: state.account.next_sequence(),
-            request: Arc::unwrap_or_clone(self.request),
-            primary,
-            shadow,
-            shadow_target: configured.target.name.clone(),
-            shadow_role: configured.role,
-        };
-        let message = Message {
-            kind: Kind::Exchange,
-            key: Bytes::copy_from_slice(id.as_bytes()),
-            payload: exchange::wire::encode_exchange(exchange, state.config.limits.message),
-            tally: state.account.tally(),
-        };
-        if let Err(reason) = state.publisher.publish(message) {
-            state.account.not_taken(reason);
-        }
+fn publish(state: &State, request: Request, primary: Leg, shadow: Leg, target: usize) {
+    state.account.ended(target, shadow.outcome, shadow.inflight);
+    let configured = &state.config.shadows[target];
+    let id = exchange::Uuid::now_v7();
+    let exchange = Exchange {
+        id,
+        run: state.config.run.clone(),
+        proxy: state.config.name.clone(),
+        sequence: state.account.next_sequence(),
+        request,
+        primary,
+        shadow,
+        shadow_target: configured.target.name.clone(),
+        shadow_role: configured.role,
+    };
+    let message = Message {
+        kind: Kind::Exchange,
+        key: Bytes::copy_from_slice(id.as_bytes()),
+        payload: exchange::wire::encode_exchange(exchange, state.config.limits.message),
+        tally: state.account.tally(),
+    };
+    if let Err(reason) = state.publisher.publish(message) {
+        state.account.not_taken(reason);
     }
 }

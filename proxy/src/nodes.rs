@@ -135,6 +135,11 @@ impl Nodes {
         Self { target, workers, set: ArcSwap::from_pointee(set), next: AtomicUsize::new(0) }
     }
 
+    /// Whether any node has a name, not an address.
+    pub(crate) fn has_names(&self) -> bool {
+        self.target.nodes.iter().any(|node| literal(node).is_none())
+    }
+
     /// The nodes there are now.
     pub(crate) fn current(&self) -> Arc<Vec<Arc<NodeState>>> {
         self.set.load_full()

@@ -1,35 +1,22 @@
-//! Accepts clients, runs the admin port, publishes the ledger now and then, and stops in order.
+//! Runs the workers and the admin port, resolves names and publishes the ledger now and then, and stops in order.
 
-use std::convert::Infallible;
-use std::future::Future;
 use std::io;
+use std::net::TcpListener as Bound;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use bytes::Bytes;
 use exchange::Ledger;
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::server::graceful::GracefulShutdown;
 use tokio::net::TcpListener;
-use tokio::sync::Semaphore;
+use tokio::sync::oneshot;
+use tokio_rustls::TlsAcceptor;
 
+use crate::admin;
 use crate::config::{Config, ConfigError};
-use crate::idle::Watched;
 use crate::publish::{Kind, Message, Publish};
 use crate::state::State;
-use crate::{admin, forward};
-
-/// How long a client may take to send the head of a request, or keep a connection idle: longer than clients keep theirs.
-const HEAD_TIMEOUT: Duration = Duration::from_secs(120);
-
-/// How long nothing may move on a client's connection in the middle of a request or an answer; more where the primary may take longer.
-const IDLE: Duration = Duration::from_secs(600);
-
-/// Pause after a failed accept: out of descriptors, it would fail again at once.
-pub(crate) const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+use crate::worker::Worker;
 
 /// How long the publisher may take for what is left at a stop: with the drain, less than the 30 s that a supervisor commonly gives.
 const FLUSH: Duration = Duration::from_secs(6);
@@ -37,22 +24,30 @@ const FLUSH: Duration = Duration::from_secs(6);
 /// How long it may take for the closing ledger.
 const FLUSH_LEDGER: Duration = Duration::from_secs(2);
 
+/// How long the first resolution of names may hold up the start.
+const RESOLVE_FIRST: Duration = Duration::from_secs(2);
+
 /// Why a proxy did not run.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
     /// The configuration contradicts itself.
     #[error(transparent)]
     Config(#[from] ConfigError),
+    /// A worker or its listener could not be set up.
+    #[error("a worker could not be started: {0}")]
+    Worker(#[from] io::Error),
 }
 
 /// Runs a proxy on bound listeners until `shutdown` resolves and everything under way has ended or the drain deadline has
 /// passed. Returns the closing ledger, which has been published as well.
 ///
+/// One listener is served on the runtime of the caller; several by a thread each, with a runtime, connections and pools of its own.
+///
 /// # Errors
-/// When the configuration contradicts itself.
+/// When the configuration contradicts itself, a certificate is none, or a worker cannot be started.
 pub async fn run(
     config: Config,
-    listener: TcpListener,
+    listeners: Vec<Bound>,
     admin: Option<TcpListener>,
     publisher: Arc<dyn Publish>,
     shutdown: impl Future<Output = ()>,
@@ -60,17 +55,25 @@ pub async fn run(
     config.validate()?;
     let drain = config.drain;
     let every = config.ledger_every;
-    let state = Arc::new(State::new(config, publisher));
+    let tls = config.listener.tls.as_ref().map(|tls| tls.build().map(TlsAcceptor::from));
+    let tls = tls.transpose().map_err(ConfigError::from)?;
+    let state = State::new(config, listeners.len(), publisher).map_err(ConfigError::from)?;
+    let state = Arc::new(state);
+    let resolving = resolve(&state).await;
+    let workers = start(&state, tls, listeners)?;
     let admin = admin.map(|listener| tokio::spawn(admin::serve(listener, state.clone())));
     let ledgers = tokio::spawn(publish_ledgers(state.clone(), every));
 
-    let connections = accept(&state, listener, shutdown).await;
-
+    shutdown.await;
     state.draining.store(true, Ordering::Relaxed);
     tracing::info!(within_ms = drain.as_millis() as u64, "draining");
     let deadline = tokio::time::Instant::now() + drain;
-    if tokio::time::timeout_at(deadline, connections.shutdown()).await.is_err() {
-        tracing::warn!("client connections were cut at the drain deadline");
+    state.stop.cancel();
+    let mut threads = Vec::new();
+    for Running { drained, thread } in workers {
+        // A worker that is gone has nothing left to drain.
+        let _ = drained.await;
+        threads.extend(thread);
     }
     state.tasks.close();
     if tokio::time::timeout_at(deadline, state.tasks.wait()).await.is_err() {
@@ -79,77 +82,86 @@ pub async fn run(
         // What is cut ends at once; its record is still to be made and published.
         let _ = tokio::time::timeout(Duration::from_secs(2), state.tasks.wait()).await;
     }
-    ledgers.abort();
-    let ledger = close(&state).await;
+    state.cut.cancel();
+    for task in resolving.into_iter().chain([ledgers]) {
+        task.abort();
+    }
+    state.over.cancel();
+    let ledger = close(&state, threads).await;
     if let Some(admin) = admin {
         admin.abort();
     }
     Ok(ledger)
 }
 
-/// Accepts until `shutdown`; returns the connections that are still open.
-async fn accept(
-    state: &Arc<State>,
-    listener: TcpListener,
-    shutdown: impl Future<Output = ()>,
-) -> GracefulShutdown {
-    let graceful = GracefulShutdown::new();
-    let idle = IDLE.max(state.config.primary.timeout.saturating_mul(2));
-    let places = Arc::new(Semaphore::new(state.config.limits.connections));
-    let mut number = 0_u64;
-    let mut shutdown = std::pin::pin!(shutdown);
-    loop {
-        let accepted = tokio::select! {
-            () = &mut shutdown => break,
-            accepted = next(&listener, &places) => accepted,
-        };
-        let (stream, place) = match accepted {
-            Ok(accepted) => accepted,
-            Err(error) => {
-                // Out of descriptors, or the client gave up in the backlog: neither is a reason to stop.
-                tracing::warn!(%error, "a connection could not be accepted");
-                tokio::time::sleep(ACCEPT_PAUSE).await;
-                continue;
-            }
-        };
-        let _ = stream.set_nodelay(true);
-        number += 1;
-        let (state, client) = (state.clone(), number);
-        let service = service_fn(move |request| {
-            let state = state.clone();
-            async move { Ok::<_, Infallible>(forward::forward(state, request, client).await) }
-        });
-        let (stream, moved) = Watched::new(stream);
-        let connection = http1::Builder::new()
-            .timer(TokioTimer::new())
-            .header_read_timeout(HEAD_TIMEOUT)
-            .half_close(true)
-            .serve_connection(TokioIo::new(stream), service);
-        let connection = graceful.watch(connection);
-        tokio::spawn(async move {
-            tokio::select! {
-                ended = connection => {
-                    if let Err(error) = ended {
-                        tracing::debug!(%error, client, "client connection");
-                    }
-                }
-                () = moved.idle(idle) => {
-                    tracing::debug!(client, "nothing moves on a client connection: it is closed");
-                }
-            }
-            drop(place);
-        });
-    }
-    graceful
+/// A worker that was started.
+struct Running {
+    /// Resolves when its clients are served or cut.
+    drained: oneshot::Receiver<()>,
+    /// Its thread, where it has one.
+    thread: Option<std::thread::JoinHandle<()>>,
 }
 
-async fn next(
-    listener: &TcpListener,
-    places: &Arc<Semaphore>,
-) -> io::Result<(tokio::net::TcpStream, tokio::sync::OwnedSemaphorePermit)> {
-    let place = places.clone().acquire_owned().await.map_err(io::Error::other)?;
-    let (stream, _) = listener.accept().await?;
-    Ok((stream, place))
+fn start(state: &Arc<State>, tls: Option<TlsAcceptor>, listeners: Vec<Bound>) -> io::Result<Vec<Running>> {
+    let alone = listeners.len() == 1;
+    let mut workers = Vec::new();
+    for (number, listener) in listeners.into_iter().enumerate() {
+        listener.set_nonblocking(true)?;
+        let worker = Worker { state: state.clone(), number, tls: tls.clone() };
+        let (tell, drained) = oneshot::channel();
+        let thread = if alone {
+            let listener = TcpListener::from_std(listener)?;
+            tokio::spawn(async move {
+                worker.serve(listener).await;
+                let _ = tell.send(());
+            });
+            None
+        } else {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+            let over = state.over.clone();
+            let serve = async move {
+                // Within its runtime, which registers the listener.
+                match TcpListener::from_std(listener) {
+                    Ok(listener) => worker.serve(listener).await,
+                    Err(error) => tracing::error!(%error, "a worker has no listener"),
+                }
+                let _ = tell.send(());
+                // Pairings of its requests run on here.
+                over.cancelled().await;
+            };
+            let name = format!("worker-{number}");
+            Some(std::thread::Builder::new().name(name).spawn(move || runtime.block_on(serve))?)
+        };
+        workers.push(Running { drained, thread });
+    }
+    Ok(workers)
+}
+
+/// Resolves names now, and again and again from now on.
+async fn resolve(state: &Arc<State>) -> Vec<tokio::task::JoinHandle<()>> {
+    let targets = state.upstreams().count();
+    let first = async {
+        for upstream in state.upstreams() {
+            upstream.resolve().await;
+        }
+    };
+    if tokio::time::timeout(RESOLVE_FIRST, first).await.is_err() {
+        tracing::warn!("names of nodes are not resolved yet: starting without");
+    }
+    let again = |target: usize| {
+        let state = state.clone();
+        tokio::spawn(async move {
+            let Some(upstream) = state.upstreams().nth(target) else { return };
+            if !upstream.nodes.has_names() {
+                return;
+            }
+            loop {
+                tokio::time::sleep(upstream.target().resolve_every).await;
+                upstream.resolve().await;
+            }
+        })
+    };
+    (0..targets).map(again).collect()
 }
 
 async fn publish_ledgers(state: Arc<State>, every: Duration) {
@@ -176,9 +188,13 @@ fn publish_ledger(state: &State, closing: bool) -> Ledger {
 }
 
 /// Flushes, writes the closing ledger with the final counts and flushes that.
-async fn close(state: &Arc<State>) -> Ledger {
+async fn close(state: &Arc<State>, threads: Vec<std::thread::JoinHandle<()>>) -> Ledger {
     let closing = state.clone();
     let closed = tokio::task::spawn_blocking(move || {
+        for thread in threads {
+            // A worker that died has told so; what it had under way is missing in the ledger, which shows it.
+            let _ = thread.join();
+        }
         closing.publisher.flush(FLUSH);
         let ledger = publish_ledger(&closing, true);
         closing.publisher.flush(FLUSH_LEDGER);

@@ -2,22 +2,25 @@
 
 use std::future::Future;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 
 use exchange::Leg;
 use http::Response;
 use hyper::body::Incoming;
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::account::Account;
 use crate::budget::Budget;
-use crate::config::Config;
+use crate::config::{Config, Target, TlsError};
 use crate::headers::Redaction;
 use crate::notice::Notice;
 use crate::publish::Publish;
 use crate::sample::Sampler;
-use crate::upstream::{Upstream, connection};
+use crate::shadow::ending;
+use crate::tee::Capture;
+use crate::upstream::Upstream;
 
 /// The shared state of one running proxy.
 pub(crate) struct State {
@@ -35,6 +38,14 @@ pub(crate) struct State {
     pub(crate) tasks: TaskTracker,
     /// Cancelled when the drain deadline has passed.
     pub(crate) cut: CancellationToken,
+    /// Cancelled when no more clients are to be accepted.
+    pub(crate) stop: CancellationToken,
+    /// Cancelled when all is published and the workers may go.
+    pub(crate) over: CancellationToken,
+    /// Places for client connections.
+    pub(crate) places: Arc<Semaphore>,
+    /// Client connections so far.
+    pub(crate) connections: AtomicU64,
     pub(crate) draining: AtomicBool,
     pub(crate) shedding: Notice,
     pub(crate) started_us: i64,
@@ -47,11 +58,16 @@ impl std::fmt::Debug for State {
 }
 
 impl State {
-    pub(crate) fn new(config: Config, publisher: Arc<dyn Publish>) -> Self {
+    /// Reads what the targets need for TLS.
+    ///
+    /// # Errors
+    /// When a file is not what it should be.
+    pub(crate) fn new(config: Config, workers: usize, publisher: Arc<dyn Publish>) -> Result<Self, TlsError> {
         let names = config.shadows.iter().map(|shadow| shadow.target.name.clone()).collect();
-        Self {
-            primary: Upstream::new(config.primary.clone()),
-            shadows: config.shadows.iter().map(|shadow| Upstream::new(shadow.target.clone())).collect(),
+        let upstream = |target: &Target| Upstream::new(target.clone(), workers, config.resolver.clone());
+        Ok(Self {
+            primary: upstream(&config.primary)?,
+            shadows: config.shadows.iter().map(|shadow| upstream(&shadow.target)).collect::<Result<_, _>>()?,
             sampler: Sampler::new(config.sampling.clone(), config.routes.clone()),
             mirrors: Budget::new(config.limits.mirror_inflight),
             bytes: Budget::new(config.limits.mirror_bytes),
@@ -60,11 +76,15 @@ impl State {
             publisher,
             tasks: TaskTracker::new(),
             cut: CancellationToken::new(),
+            stop: CancellationToken::new(),
+            over: CancellationToken::new(),
+            places: Arc::new(Semaphore::new(config.limits.connections)),
+            connections: AtomicU64::new(0),
             draining: AtomicBool::new(false),
             shedding: Notice::new(),
             started_us: crate::now_us(),
             config,
-        }
+        })
     }
 
     /// What the future gives, or `None` when the proxy cuts what is under way before that.
@@ -81,6 +101,16 @@ impl State {
         leg.status = Some(response.status().as_u16());
         leg.headers = self.redaction.headers(response.headers());
         leg.reported_load = leg.header("endpoint-load-metrics").map(str::to_owned);
-        leg.connection = connection(response);
+    }
+
+    /// Notes how the body of an answer ended, and with it the leg.
+    pub(crate) fn describe_end(&self, leg: &mut Leg, answer: &Capture) {
+        leg.body = answer.to_body();
+        (leg.outcome, leg.reason) = ending(answer);
+    }
+
+    /// All targets, the primary first.
+    pub(crate) fn upstreams(&self) -> impl Iterator<Item = &Upstream> {
+        std::iter::once(&self.primary).chain(&self.shadows)
     }
 }

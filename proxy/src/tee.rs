@@ -17,10 +17,10 @@ use http_body::{Body, Frame, SizeHint};
 use http_body_util::BodyExt;
 use tokio::time::{Instant, Sleep};
 
-pub(crate) use again::{Chunks, Follow, UpstreamBody, at_hand};
+pub(crate) use again::{Chunks, Follow, UpstreamBody};
 pub(crate) use capture::{Capture, Captured, End, Over, captured};
 
-use self::capture::{Copy, Part};
+use self::capture::Copy;
 use crate::budget::Portion;
 use crate::load::UnderWay;
 use crate::pool::Return;

@@ -7,9 +7,9 @@ use std::task::{Context, Poll, ready};
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::mpsc;
 
-use super::capture::{Capture, Captured, Part};
+use super::capture::{Capture, Part};
 use super::{Broken, Tee};
 
 /// A whole capture sent again, with its exact length.
@@ -163,9 +163,4 @@ impl Body for UpstreamBody {
             Self::Follow(body) => body.size_hint(),
         }
     }
-}
-
-/// A capture that is already there, as one that has just appeared.
-pub(crate) fn at_hand(capture: Arc<Capture>) -> Captured {
-    watch::channel(Some(capture)).1
 }

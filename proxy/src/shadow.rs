@@ -1,0 +1,195 @@
+//! One copy of a mirrored request: waits for a place where the shadow's are bounded, is sent, and its answer read to the end.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use exchange::{Leg, Outcome};
+use http_body_util::BodyExt;
+
+use crate::head::Head;
+use crate::mirror::{STOPPING, not_whole};
+use crate::state::State;
+use crate::tee::{Capture, Captured, Chunks, End, Follow, Tee, UpstreamBody, captured};
+use crate::upstream::{Dispatch, Upstream, micros};
+use crate::{grpc, headers};
+
+/// Marks a copy, so that a server can tell it from the real request.
+const MARK: &str = "x-shadowdiff-shadow";
+
+/// A shadow leg that has ended.
+#[derive(Debug)]
+pub(crate) struct Copied {
+    pub(crate) leg: Leg,
+    /// Keeps the bytes of the answer counted until the exchange is published.
+    _answer: Option<Arc<Capture>>,
+}
+
+impl Copied {
+    pub(crate) fn unsent(outcome: Outcome, reason: String) -> Self {
+        Self { leg: Leg::unsent(outcome, reason), _answer: None }
+    }
+}
+
+/// A copy on its way.
+#[derive(Debug)]
+pub(crate) struct ShadowLeg {
+    state: Arc<State>,
+    worker: usize,
+    received: Instant,
+    head: Arc<Head>,
+}
+
+/// A copy with its body.
+#[derive(Debug)]
+pub(crate) struct Loaded {
+    leg: ShadowLeg,
+    body: UpstreamBody,
+    /// Where the request's body appears when it is whole.
+    captured: Captured,
+}
+
+impl ShadowLeg {
+    pub(crate) fn new(state: Arc<State>, worker: usize, received: Instant, head: Arc<Head>) -> Self {
+        Self { state, worker, received, head }
+    }
+
+    /// A copy of a whole request.
+    pub(crate) fn send(self, chunks: Chunks, captured: Captured) -> Loaded {
+        Loaded { leg: self, body: UpstreamBody::Again(chunks), captured }
+    }
+
+    /// A copy that goes along with its request.
+    pub(crate) fn follow(self, follow: Follow, captured: Captured) -> Loaded {
+        Loaded { leg: self, body: UpstreamBody::Follow(follow), captured }
+    }
+}
+
+impl Loaded {
+    /// Sends the copy to the shadow of that number and waits until its leg has ended in any way.
+    pub(crate) async fn of(self, shadow: usize) -> Copied {
+        let state = self.leg.state.clone();
+        let upstream = &state.shadows[shadow];
+        let place = match &upstream.places {
+            None => None,
+            // First come, first served: copies go out in the order in which their requests came in.
+            Some(places) => match state.unless_cut(places.clone().acquire_owned()).await {
+                Some(place) => place.ok(),
+                None => return Copied::unsent(Outcome::Shutdown, STOPPING.into()),
+            },
+        };
+        let copied = Box::pin(self.sent(upstream)).await;
+        drop(place);
+        copied
+    }
+
+    async fn sent(self, upstream: &Upstream) -> Copied {
+        let Self { leg: ShadowLeg { state, worker, received, head }, body, captured } = self;
+        let mut head = Head::clone(&head);
+        headers::mark(&mut head.headers, MARK);
+        // It runs to its own deadline, whatever the caller's was.
+        head.headers.remove(grpc::TIMEOUT);
+        let Some(dispatch) = upstream.dispatch(worker, &head.headers) else {
+            let reason = format!("no node of {} is known: its name has not been resolved", upstream.target().name);
+            return Copied::unsent(Outcome::Refused, reason);
+        };
+        let mut leg = dispatch.leg(received);
+        let target = upstream.target();
+        let copy = Sending { state: &state, upstream, dispatch: &dispatch, head: &head };
+        let answer = copy.answer(&mut leg, body, captured.clone());
+        let answered = match state.unless_cut(within(target.total_timeout, answer)).await {
+            None => Err((Outcome::Shutdown, STOPPING.into())),
+            Some(Ok(answered)) => answered,
+            Some(Err(after)) => {
+                Err((Outcome::TimedOut, format!("no whole answer within {} ms", after.as_millis())))
+            }
+        };
+        let answer = match answered {
+            Ok(answer) => {
+                state.describe_end(&mut leg, &answer);
+                Some(answer)
+            }
+            Err((outcome, reason)) => {
+                (leg.outcome, leg.reason) = cut_by_request(&state, outcome, reason, &captured);
+                None
+            }
+        };
+        leg.latency_us = Some(micros(dispatch.at.elapsed()));
+        leg.inflight_peak = Some(dispatch.under_way.peak());
+        leg.attempts = leg.attempts.max(u32::from(leg.outcome != Outcome::Refused));
+        upstream.note(&dispatch, &leg);
+        Copied { leg, _answer: answer }
+    }
+}
+
+/// A copy that followed its request ends when that is cut or passes a bound: then this, and no fault of the shadow's, is the reason.
+fn cut_by_request(state: &State, outcome: Outcome, reason: String, body: &Captured) -> (Outcome, String) {
+    let captured = body.borrow().clone();
+    match captured {
+        Some(body) if outcome == Outcome::ClientGone || outcome == Outcome::Reset => {
+            not_whole(state, &body).unwrap_or((outcome, reason))
+        }
+        _ => (outcome, reason),
+    }
+}
+
+/// What the future gives within that time, if there is one; else the time that has passed.
+async fn within<T>(limit: Option<Duration>, future: impl Future<Output = T>) -> Result<T, Duration> {
+    match limit {
+        Some(limit) => tokio::time::timeout(limit, future).await.map_err(|_| limit),
+        None => Ok(future.await),
+    }
+}
+
+struct Sending<'a> {
+    state: &'a State,
+    upstream: &'a Upstream,
+    dispatch: &'a Dispatch,
+    head: &'a Head,
+}
+
+impl Sending<'_> {
+    async fn answer(
+        &self,
+        leg: &mut Leg,
+        body: UpstreamBody,
+        again: Captured,
+    ) -> Result<Arc<Capture>, (Outcome, String)> {
+        let sending = self.upstream.send(self.dispatch, self.head, body, Some(again));
+        let answered = match within(self.upstream.target().first_byte_timeout, sending).await {
+            Ok(answered) => answered,
+            Err(after) => {
+                return Err((Outcome::TimedOut, format!("no answer within {} ms", after.as_millis())));
+            }
+        };
+        let mut answer = match answered {
+            Ok(answer) => answer,
+            Err(failure) => {
+                leg.attempts = failure.attempts;
+                return Err((failure.outcome, failure.reason));
+            }
+        };
+        answer.describe(leg);
+        leg.first_byte_us = Some(micros(self.dispatch.at.elapsed()));
+        self.state.describe_answer(leg, &answer.response);
+        let (held, cap) = (self.state.bytes.portion(), self.state.config.limits.body);
+        let back = answer.back.take();
+        let body = answer.response.into_body();
+        let (mut body, mut capture) = Tee::counting(body, cap, held, Duration::ZERO, None, back);
+        while let Some(Ok(_)) = body.frame().await {}
+        drop(body);
+        let capture = captured(&mut capture).await;
+        capture.ok_or_else(|| (Outcome::Incomplete, "the answer went away".into()))
+    }
+}
+
+/// How a leg ended whose answer's body ended so.
+pub(crate) fn ending(answer: &Capture) -> (Outcome, String) {
+    match &answer.end {
+        End::Complete => (Outcome::Answered, String::new()),
+        End::Broken(reason) => (Outcome::Incomplete, reason.clone()),
+        End::TimedOut => (Outcome::TimedOut, "the deadline passed before the end of the answer".into()),
+        End::Abandoned => {
+            (Outcome::Incomplete, "the client went away and the rest did not come in time".into())
+        }
+    }
+}

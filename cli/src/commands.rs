@@ -11,6 +11,9 @@ use std::net::{SocketAddr, TcpListener};
 use std::time::Duration;
 
 use anyhow::Context;
+use socket2::{Domain, Socket, Type};
+
+use crate::config::resolve::Threads;
 
 /// Binds an address: before anything else is made, so that a port in use leaves nothing behind.
 fn bind(address: SocketAddr, what: &str) -> anyhow::Result<TcpListener> {
@@ -21,6 +24,30 @@ fn bind(address: SocketAddr, what: &str) -> anyhow::Result<TcpListener> {
     listener
         .with_context(|| format!("cannot listen on {address} ({what}); choose another address with --{what}"))
 }
+
+/// Binds the listeners of the proxy: one for each worker, between which the kernel shares out connections.
+fn listeners(address: SocketAddr, threads: Threads) -> anyhow::Result<Vec<TcpListener>> {
+    let first = bind(address, "listen")?;
+    let Threads::PerCore(workers @ 2..) = threads else { return Ok(vec![first]) };
+    // It has shown that nobody else listens there, which sockets that share a port would not be told.
+    let address = first.local_addr().context("the listener has no address")?;
+    drop(first);
+    let one = |_| -> std::io::Result<TcpListener> {
+        let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
+        socket.set_reuse_address(true)?;
+        socket.set_reuse_port(true)?;
+        socket.set_nonblocking(true)?;
+        socket.bind(&address.into())?;
+        socket.listen(BACKLOG)?;
+        Ok(socket.into())
+    };
+    (0..workers).map(one).collect::<Result<_, _>>().with_context(|| {
+        format!("cannot listen on {address} with {workers} workers; try runtime = \"shared\" in [proxy]")
+    })
+}
+
+/// Connections that wait to be accepted.
+const BACKLOG: i32 = 4096;
 
 /// The runtime of a command.
 fn runtime(threads: Option<usize>) -> anyhow::Result<tokio::runtime::Runtime> {

@@ -4,6 +4,7 @@ pub(crate) mod file;
 pub(crate) mod raw;
 pub(crate) mod record;
 pub(crate) mod resolve;
+mod target;
 
 #[cfg(test)]
 mod documented;

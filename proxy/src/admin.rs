@@ -16,8 +16,8 @@ use tokio::sync::Semaphore;
 
 use crate::metrics;
 use crate::reply::{Reply, json, text};
-use crate::worker::ACCEPT_PAUSE;
 use crate::state::State;
+use crate::worker::ACCEPT_PAUSE;
 
 /// Connections at once; more wait in the backlog.
 const CONNECTIONS: usize = 64;

@@ -86,10 +86,8 @@ impl Dial<'_> {
         peer: SocketAddr,
     ) -> Result<(Stream, SocketAddr, SocketAddr), DialError> {
         let _ = stream.set_nodelay(true);
-        let keepalive = TcpKeepalive::new()
-            .with_time(KEEPALIVE)
-            .with_interval(KEEPALIVE)
-            .with_retries(KEEPALIVE_PROBES);
+        let keepalive =
+            TcpKeepalive::new().with_time(KEEPALIVE).with_interval(KEEPALIVE).with_retries(KEEPALIVE_PROBES);
         let _ = SockRef::from(&stream).set_tcp_keepalive(&keepalive);
         let local = stream.local_addr().map_err(|error| DialError::Connect(peer, error))?;
         let Some((connector, name)) = self.tls else { return Ok((Stream::Plain(stream), local, peer)) };

@@ -189,7 +189,8 @@ impl Call {
         headers::strip_hop_by_hop(&mut parts.headers);
         parts.extensions.clear();
         parts.version = http::Version::default();
-        let (cap, grace) = if leg.is_some() { (state.config.limits.body, GRACE) } else { (0, Duration::ZERO) };
+        let (cap, grace) =
+            if leg.is_some() { (state.config.limits.body, GRACE) } else { (0, Duration::ZERO) };
         let held = state.bytes.portion();
         let at = dispatch.at;
         let (mut body, capture) = Tee::counting(body, cap, held, grace, Some(dispatch.under_way), back);

@@ -28,7 +28,8 @@ pub(crate) fn is_call(version: Version, headers: &HeaderMap) -> bool {
 /// Whether the body holds gRPC messages.
 pub(crate) fn is_message(headers: &HeaderMap) -> bool {
     let kind = headers.get(CONTENT_TYPE).map_or(&b""[..], HeaderValue::as_bytes);
-    kind.strip_prefix(b"application/grpc").is_some_and(|rest| matches!(rest.first(), None | Some(b'+' | b';')))
+    kind.strip_prefix(b"application/grpc")
+        .is_some_and(|rest| matches!(rest.first(), None | Some(b'+' | b';')))
 }
 
 /// The deadline of a call: at most eight digits and a unit. What is none is no deadline, as if it were not there.
@@ -55,7 +56,11 @@ pub(crate) fn timeout(headers: &HeaderMap) -> Option<Duration> {
 pub(crate) fn told_later(timeout: Duration) -> HeaderValue {
     let later = timeout + Duration::from_secs(1).max(timeout / 10);
     let millis = later.as_millis();
-    let text = if millis < 100_000_000 { format!("{millis}m") } else { format!("{}S", later.as_secs().min(99_999_999)) };
+    let text = if millis < 100_000_000 {
+        format!("{millis}m")
+    } else {
+        format!("{}S", later.as_secs().min(99_999_999))
+    };
     // Digits and a letter are a header value.
     HeaderValue::from_str(&text).unwrap_or_else(|_| HeaderValue::from_static("99999999S"))
 }

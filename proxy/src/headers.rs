@@ -34,8 +34,7 @@ pub(crate) fn strip_hop_by_hop(headers: &mut HeaderMap) {
     if !LOCAL.iter().any(|name| headers.contains_key(name)) {
         return;
     }
-    let named: Vec<HeaderName> =
-        tokens(headers, CONNECTION).filter_map(|name| name.parse().ok()).collect();
+    let named: Vec<HeaderName> = tokens(headers, CONNECTION).filter_map(|name| name.parse().ok()).collect();
     let trailers = lists(headers, TE, "trailers");
     let all = std::mem::take(headers);
     // Removing them one by one would move others into their places.
@@ -184,15 +183,13 @@ mod tests {
 
     #[test]
     fn repeated_headers_stay_repeated_and_in_order() {
-        let mut headers = map(&[("connection", "close"), ("x-a", "1"), ("x-b", "2"), ("x-a", "3")]);
-        headers = headers.iter().fold(HeaderMap::new(), |mut all, (name, value)| {
-            all.append(name, value.clone());
-            all
-        });
-        headers.append("x-a", HeaderValue::from_static("3"));
+        let mut headers = HeaderMap::new();
+        for (name, value) in [("connection", "close"), ("x-a", "1"), ("x-b", "2"), ("x-a", "3")] {
+            headers.append(name, HeaderValue::from_static(value));
+        }
         strip_hop_by_hop(&mut headers);
         let left: Vec<_> = headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes())).collect();
-        assert_eq!(left, [("x-a", &b"3"[..]), ("x-a", b"3"), ("x-b", b"2")]);
+        assert_eq!(left, [("x-a", &b"1"[..]), ("x-a", b"3"), ("x-b", b"2")]);
     }
 
     #[test]

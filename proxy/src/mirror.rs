@@ -59,8 +59,10 @@ impl Pairing {
         let primary = std::mem::replace(&mut self.primary, none);
         let state = self.state.clone();
         // The permit and the captured bodies, of the request and of the answers, count until all is published.
-        let (primary, (request, shadows)) = tokio::join!(primary_leg(&state, primary), self.shadows());
+        let ((primary, answer), (request, shadows)) =
+            tokio::join!(primary_leg(&state, primary), self.shadows());
         self.publish(request.as_deref(), primary, shadows);
+        drop(answer);
     }
 
     /// All shadow legs, ended, and the request's body.
@@ -185,19 +187,19 @@ pub(crate) fn not_whole(state: &State, body: &Capture) -> Option<(Outcome, Strin
     }
 }
 
-/// The primary leg once it has ended in any way. Its answer's bytes count until then.
-async fn primary_leg(state: &State, primary: oneshot::Receiver<Primary>) -> Leg {
+/// The primary leg once it has ended in any way, and what keeps its bytes counted.
+async fn primary_leg(state: &State, primary: oneshot::Receiver<Primary>) -> (Leg, Option<Arc<Capture>>) {
     let gone = "the client went away before the primary answered";
     let (mut leg, node, at, mut body) = match state.unless_cut(primary).await {
         Some(Ok(Primary::Streaming(leg, node, at, body))) => (*leg, node, at, body),
-        Some(Ok(Primary::Ended(leg))) => return leg,
-        Some(Err(_)) => return Leg::unsent(Outcome::ClientGone, gone),
-        None => return Leg::unsent(Outcome::Shutdown, STOPPING),
+        Some(Ok(Primary::Ended(leg))) => return (leg, None),
+        Some(Err(_)) => return (Leg::unsent(Outcome::ClientGone, gone), None),
+        None => return (Leg::unsent(Outcome::Shutdown, STOPPING), None),
     };
     let Some(answer) = state.unless_cut(captured(&mut body)).await else {
         leg.latency_us = Some(micros(at.elapsed()));
         (leg.outcome, leg.reason) = (Outcome::Shutdown, STOPPING.into());
-        return leg;
+        return (leg, None);
     };
     if let Some(answer) = &answer {
         leg.latency_us = Some(micros(answer.ended.saturating_duration_since(at)));
@@ -205,7 +207,7 @@ async fn primary_leg(state: &State, primary: oneshot::Receiver<Primary>) -> Leg 
         state.describe_end(&mut leg, answer);
     }
     node.note(state.primary.target(), &leg, Instant::now());
-    leg
+    (leg, answer)
 }
 
 fn publish(state: &State, request: Request, primary: Leg, shadow: Leg, target: usize) {

@@ -169,7 +169,11 @@ fn wire(local: SocketAddr, peer: SocketAddr) -> Arc<Wire> {
 }
 
 /// Speaks HTTP/1.1 on a new connection.
-pub(crate) async fn http1_on(stream: Stream, local: SocketAddr, peer: SocketAddr) -> Result<Lease, DialError> {
+pub(crate) async fn http1_on(
+    stream: Stream,
+    local: SocketAddr,
+    peer: SocketAddr,
+) -> Result<Lease, DialError> {
     let (sender, connection) = http1::Builder::new()
         .preserve_header_case(true)
         .handshake(TokioIo::new(stream))

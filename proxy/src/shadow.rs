@@ -89,7 +89,8 @@ impl Loaded {
         // It runs to its own deadline, whatever the caller's was.
         head.headers.remove(grpc::TIMEOUT);
         let Some(dispatch) = upstream.dispatch(worker, &head.headers) else {
-            let reason = format!("no node of {} is known: its name has not been resolved", upstream.target().name);
+            let reason =
+                format!("no node of {} is known: its name has not been resolved", upstream.target().name);
             return Copied::unsent(Outcome::Refused, reason);
         };
         let mut leg = dispatch.leg(received);

@@ -67,7 +67,11 @@ impl State {
         let upstream = |target: &Target| Upstream::new(target.clone(), workers, config.resolver.clone());
         Ok(Self {
             primary: upstream(&config.primary)?,
-            shadows: config.shadows.iter().map(|shadow| upstream(&shadow.target)).collect::<Result<_, _>>()?,
+            shadows: config
+                .shadows
+                .iter()
+                .map(|shadow| upstream(&shadow.target))
+                .collect::<Result<_, _>>()?,
             sampler: Sampler::new(config.sampling.clone(), config.routes.clone()),
             mirrors: Budget::new(config.limits.mirror_inflight),
             bytes: Budget::new(config.limits.mirror_bytes),

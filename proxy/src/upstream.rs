@@ -194,7 +194,8 @@ impl Upstream {
             let port = node.authority.port_u16().unwrap_or(80);
             let found = self.resolver.resolve(node.authority.host(), port);
             let within = self.target().connect_timeout;
-            let found = tokio::time::timeout(within, found).await.ok().and_then(Result::ok).unwrap_or_default();
+            let found =
+                tokio::time::timeout(within, found).await.ok().and_then(Result::ok).unwrap_or_default();
             if found.is_empty() {
                 return Err(DialError::NoAddress(node.authority.host().to_owned()));
             }

@@ -120,17 +120,15 @@ impl Worker {
                     Err(_) => Err("nothing came in time".into()),
                 }
             }
-            Some(acceptor) => {
-                match tokio::time::timeout(HANDSHAKE, acceptor.accept(stream)).await {
-                    Ok(Ok(stream)) => {
-                        let http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
-                        let spoken = if http2 { Spoken::Http2 } else { Spoken::Http1 };
-                        self.http(stream, spoken, place).await
-                    }
-                    Ok(Err(error)) => Err(error.into()),
-                    Err(_) => Err("no TLS handshake in time".into()),
+            Some(acceptor) => match tokio::time::timeout(HANDSHAKE, acceptor.accept(stream)).await {
+                Ok(Ok(stream)) => {
+                    let http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
+                    let spoken = if http2 { Spoken::Http2 } else { Spoken::Http1 };
+                    self.http(stream, spoken, place).await
                 }
-            }
+                Ok(Err(error)) => Err(error.into()),
+                Err(_) => Err("no TLS handshake in time".into()),
+            },
         };
         if let Err(error) = ended {
             tracing::debug!(error, "client connection");

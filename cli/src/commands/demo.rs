@@ -10,7 +10,7 @@ use anyhow::{Context, anyhow, bail};
 use demo::{Fault, LoadReport, ServerOptions, load};
 use exchange::{Pairs, Role};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use proxy::config::{Config, Fraction, HostPolicy, Limits, Node, Route, Sampling, Shadow, Target};
+use proxy::config::{Config, Fraction, Limits, Listener, Node, Route, Sampling, Shadow, Target};
 use proxy::publish::{Kafka, KafkaSettings};
 use rdkafka::mocking::MockCluster;
 use recorder::{Control, Settings, Source};
@@ -134,9 +134,10 @@ async fn drive(brokers: &str, seed: u64) -> anyhow::Result<(LoadReport, u64)> {
     let publisher = Arc::new(Kafka::connect(KafkaSettings::new(brokers, TOPIC))?);
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let address = listener.local_addr()?;
+    let listeners = vec![listener.into_std()?];
     let mut proxy_stop = stopped.clone();
     let running =
-        tokio::spawn(proxy::run(config(primary, candidate), listener, None, publisher, async move {
+        tokio::spawn(proxy::run(config(primary, candidate), listeners, None, publisher, async move {
             let _ = proxy_stop.wait_for(|stop| *stop).await;
         }));
     load::wait_ready(address, Duration::from_secs(10)).await?;
@@ -192,24 +193,21 @@ async fn start(
 }
 
 fn config(primary: Vec<Node>, candidate: Vec<Node>) -> Config {
-    let target = |name: &str, nodes| Target {
-        name: name.into(),
-        nodes,
-        timeout: Duration::from_secs(10),
-        connect_timeout: Duration::from_secs(2),
-        idle_timeout: Duration::from_secs(4),
-        host: HostPolicy::Preserve,
-    };
+    let (mut primary, mut candidate) = (Target::new("primary", primary), Target::new("candidate", candidate));
+    primary.first_byte_timeout = Some(Duration::from_secs(10));
+    candidate.total_timeout = Some(Duration::from_secs(10));
     Config {
         name: "demo".into(),
         run: exchange::Uuid::now_v7().to_string(),
-        primary: target("primary", primary),
-        shadows: vec![Shadow { target: target("candidate", candidate), role: Role::Candidate }],
+        listener: Listener::default(),
+        primary,
+        shadows: vec![Shadow { target: candidate, role: Role::Candidate }],
         routes: vec![Route::default()],
         sampling: Sampling { fraction: Fraction::ALL, by_header: None, seed: 0 },
         limits: Limits::default(),
         secrets: Vec::new(),
         ledger_every: Duration::from_secs(10),
+        resolver: Arc::new(proxy::resolve::System),
         drain: Duration::from_secs(10),
     }
 }

@@ -6,8 +6,8 @@ use exchange::{Item, Ledger};
 use proxy::publish::{Kafka, Publish};
 use tokio::net::TcpListener;
 
-use super::{bind, hostname, runtime};
-use crate::config::resolve::Destination;
+use super::{bind, hostname, listeners, runtime};
+use crate::config::resolve::{Destination, Threads};
 use crate::config::{file, record, resolve};
 use crate::exit::Usage;
 use crate::signals::Stop;
@@ -16,7 +16,7 @@ use crate::{args, folder};
 pub(crate) fn run(args: args::Proxy) -> anyhow::Result<u8> {
     let file = file::read(args.config.as_deref())?;
     let resolved = resolve::proxy(&args, &file, &hostname()).map_err(Usage::of)?;
-    let listeners = (bind(resolved.listen, "listen")?, bind(resolved.admin, "admin")?);
+    let listeners = (listeners(resolved.listen, resolved.threads)?, bind(resolved.admin, "admin")?);
     let mut recording = None;
     let publisher: Arc<dyn Publish> = match &resolved.to {
         Destination::Kafka(settings) => Arc::new(Kafka::connect(settings.clone()).map_err(Usage::of)?),
@@ -27,7 +27,12 @@ pub(crate) fn run(args: args::Proxy) -> anyhow::Result<u8> {
             publisher
         }
     };
-    let ledger = runtime(resolved.threads)?.block_on(serve(resolved.config, listeners, publisher))?;
+    // Workers have runtimes of their own; what is left is the admin port and the ledger.
+    let threads = match resolved.threads {
+        Threads::PerCore(_) => 1,
+        Threads::Shared(threads) => threads,
+    };
+    let ledger = runtime(Some(threads))?.block_on(serve(resolved.config, listeners, publisher))?;
     let recorded = recording.map(folder::Recording::join).transpose()?;
     tell(&ledger, recorded.as_ref().map(|recorded| recorded.progress.rows));
     if let Some(recorded) = recorded {
@@ -41,11 +46,11 @@ pub(crate) fn run(args: args::Proxy) -> anyhow::Result<u8> {
 
 async fn serve(
     config: proxy::Config,
-    (listener, admin): (std::net::TcpListener, std::net::TcpListener),
+    (listeners, admin): (Vec<std::net::TcpListener>, std::net::TcpListener),
     publisher: Arc<dyn Publish>,
 ) -> anyhow::Result<Ledger> {
     let stop = Stop::catch()?;
-    let (listener, admin) = (TcpListener::from_std(listener)?, TcpListener::from_std(admin)?);
+    let admin = TcpListener::from_std(admin)?;
     let nodes = |target: &proxy::config::Target| {
         target.nodes.iter().map(|node| node.name.as_str()).collect::<Vec<_>>().join(",")
     };
@@ -55,8 +60,10 @@ async fn serve(
         tracing::info!(shadow = shadow.target.name, nodes = nodes(&shadow.target), sample, "target");
     }
     tracing::info!(to = publisher.describe(), run = config.run, proxy = config.name, "recording");
-    tracing::info!("listening addr={} admin={}", listener.local_addr()?, admin.local_addr()?);
-    proxy::run(config, listener, Some(admin), publisher, stop.wait()).await.map_err(Usage::of)
+    if let Some(listener) = listeners.first() {
+        tracing::info!("listening addr={} admin={}", listener.local_addr()?, admin.local_addr()?);
+    }
+    proxy::run(config, listeners, Some(admin), publisher, stop.wait()).await.map_err(Usage::of)
 }
 
 /// Tells what became of what was mirrored; `rows` are in the set of this process, where it recorded itself.

@@ -21,8 +21,18 @@ fn keys(table: &str) -> Vec<String> {
 fn the_example_is_a_valid_configuration_with_every_key() {
     let text = docs("shadowdiff.toml");
     parse(&text).unwrap();
-    let tables =
-        ["[proxy]", "[limits]", "[primary]", "[[shadow]]", "[[route]]", "[kafka]", "[record]", "[compare]"];
+    let tables = [
+        "[proxy]",
+        "[listener]",
+        "[limits]",
+        "[primary]",
+        "[primary.tls]",
+        "[[shadow]]",
+        "[[route]]",
+        "[kafka]",
+        "[record]",
+        "[compare]",
+    ];
     for table in tables {
         let keys = keys(if table == "[[route]]" { "[[route]]\nname = 'r'" } else { table });
         assert!(keys.len() > 4, "{table}: {keys:?}");

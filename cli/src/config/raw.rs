@@ -12,6 +12,7 @@ use serde::Deserialize;
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Raw {
     pub(crate) proxy: Proxy,
+    pub(crate) listener: Listener,
     pub(crate) limits: Limits,
     pub(crate) primary: Target,
     pub(crate) shadow: Vec<Target>,
@@ -35,6 +36,18 @@ pub(crate) struct Proxy {
     pub(crate) ledger_every_ms: Option<u64>,
     pub(crate) drain_ms: Option<u64>,
     pub(crate) threads: Option<usize>,
+    pub(crate) runtime: Option<String>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Listener {
+    pub(crate) cert: Option<PathBuf>,
+    pub(crate) key: Option<PathBuf>,
+    pub(crate) client_ca: Option<PathBuf>,
+    pub(crate) head_bytes: Option<usize>,
+    pub(crate) head_timeout_ms: Option<u64>,
+    pub(crate) streams: Option<u32>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -53,10 +66,30 @@ pub(crate) struct Target {
     pub(crate) name: Option<String>,
     pub(crate) role: Option<String>,
     pub(crate) nodes: Vec<Node>,
+    pub(crate) balance: Option<String>,
+    pub(crate) balance_header: Option<String>,
+    pub(crate) eject_failures: Option<u32>,
+    pub(crate) eject_ms: Option<u64>,
+    pub(crate) max_inflight: Option<usize>,
     pub(crate) timeout_ms: Option<u64>,
+    pub(crate) first_byte_timeout_ms: Option<u64>,
+    pub(crate) total_timeout_ms: Option<u64>,
     pub(crate) connect_timeout_ms: Option<u64>,
     pub(crate) idle_timeout_ms: Option<u64>,
+    pub(crate) resolve_every_ms: Option<u64>,
     pub(crate) host: Option<String>,
+    pub(crate) protocol: Option<String>,
+    pub(crate) tls: Tls,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Tls {
+    pub(crate) ca: Option<PathBuf>,
+    pub(crate) server_name: Option<String>,
+    pub(crate) cert: Option<PathBuf>,
+    pub(crate) key: Option<PathBuf>,
+    pub(crate) verify: Option<bool>,
 }
 
 #[derive(Debug, Deserialize)]

@@ -2,14 +2,16 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
 use exchange::Role;
-use proxy::config::{Config, Fraction, HostPolicy, Limits, Node, Route, Sampling, Shadow, Target};
+use proxy::config::{Config, Fraction, Limits, Route, Sampling, Shadow};
 use proxy::publish::KafkaSettings;
 
 use super::raw;
+use super::target::{listener, primary, shadow_target};
 use crate::args;
 
 /// Topic without a word about it.
@@ -22,7 +24,16 @@ pub(crate) struct Proxy {
     pub(crate) listen: SocketAddr,
     pub(crate) admin: SocketAddr,
     pub(crate) to: Destination,
-    pub(crate) threads: Option<usize>,
+    pub(crate) threads: Threads,
+}
+
+/// On what the proxy runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Threads {
+    /// So many workers, each with a runtime, a listener and connections of its own.
+    PerCore(usize),
+    /// One runtime with so many threads, which take work from each other.
+    Shared(usize),
 }
 
 /// Where exchanges go.
@@ -55,9 +66,10 @@ pub(crate) fn proxy(flags: &args::Proxy, file: &raw::Raw, hostname: &str) -> any
         None => None,
     };
     let config = Config {
+        listener: listener(&file.listener)?,
         name: name.unwrap_or_else(|| format!("{hostname}-{}", listen.port())),
         run: run.unwrap_or_else(|| exchange::Uuid::now_v7().to_string()),
-        primary: target(&file.primary, &flags.primary, "primary", Duration::from_secs(60))?,
+        primary: primary(&file.primary, &flags.primary)?,
         shadows: shadows(flags, file)?,
         routes: if file.route.is_empty() {
             vec![Route::default()]
@@ -68,13 +80,14 @@ pub(crate) fn proxy(flags: &args::Proxy, file: &raw::Raw, hostname: &str) -> any
         limits,
         secrets: file.proxy.secrets.clone(),
         ledger_every: Duration::from_millis(file.proxy.ledger_every_ms.unwrap_or(10_000).max(100)),
+        resolver: Arc::new(proxy::resolve::System),
         drain: Duration::from_millis(file.proxy.drain_ms.unwrap_or(20_000)),
     };
     config.validate()?;
     if matches!(to, Destination::Folder(_)) {
         in_file_names(&config.name)?;
     }
-    Ok(Proxy { config, listen, admin, to, threads: file.proxy.threads })
+    Ok(Proxy { config, listen, admin, to, threads: threads(&file.proxy)? })
 }
 
 fn destination(flags: &args::Proxy, file: &raw::Raw, max_message: usize) -> anyhow::Result<Destination> {
@@ -115,6 +128,19 @@ fn in_file_names(name: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
+fn threads(raw: &raw::Proxy) -> anyhow::Result<Threads> {
+    let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let threads = raw.threads.unwrap_or_else(cores);
+    if threads == 0 {
+        bail!("threads of [proxy] is 0: at least 1, or leave it out for one per core");
+    }
+    match raw.runtime.as_deref() {
+        None | Some("per_core") => Ok(Threads::PerCore(threads)),
+        Some("shared") => Ok(Threads::Shared(threads)),
+        Some(other) => bail!("runtime `{other}` of [proxy]: write per_core or shared"),
+    }
+}
+
 fn limits(raw: &raw::Limits) -> Limits {
     let default = Limits::default();
     Limits {
@@ -128,14 +154,11 @@ fn limits(raw: &raw::Limits) -> Limits {
 
 /// Shadows of the flags replace those of the file with the same role.
 fn shadows(flags: &args::Proxy, file: &raw::Raw) -> anyhow::Result<Vec<Shadow>> {
-    let timeout = Duration::from_secs(30);
     let mut shadows = Vec::new();
     for (role, urls) in [(Role::Candidate, &flags.candidate), (Role::Control, &flags.control)] {
         if !urls.is_empty() {
-            shadows.push(Shadow {
-                target: target(&raw::Target::default(), urls, role.as_str(), timeout)?,
-                role,
-            });
+            shadows
+                .push(Shadow { target: shadow_target(&raw::Target::default(), urls, role.as_str())?, role });
         }
     }
     for raw in &file.shadow {
@@ -149,47 +172,10 @@ fn shadows(flags: &args::Proxy, file: &raw::Raw) -> anyhow::Result<Vec<Shadow>> 
             Role::Control => !flags.control.is_empty(),
         };
         if !replaced {
-            shadows.push(Shadow { target: target(raw, &[], role.as_str(), timeout)?, role });
+            shadows.push(Shadow { target: shadow_target(raw, &[], role.as_str())?, role });
         }
     }
     Ok(shadows)
-}
-
-fn target(raw: &raw::Target, urls: &[String], name: &str, timeout: Duration) -> anyhow::Result<Target> {
-    let name = raw.name.clone().unwrap_or_else(|| name.to_owned());
-    let nodes = if urls.is_empty() {
-        raw.nodes.iter().map(node).collect::<anyhow::Result<Vec<_>>>()
-    } else {
-        urls.iter().map(|url| Ok(url.parse::<Node>()?)).collect()
-    };
-    let host = match raw.host.as_deref() {
-        None | Some("preserve") => HostPolicy::Preserve,
-        Some("node") => HostPolicy::Node,
-        Some(other) => bail!("host `{other}` of {name}: write preserve or node"),
-    };
-    let millis = |value: Option<u64>, default| value.map_or(default, Duration::from_millis);
-    Ok(Target {
-        nodes: nodes.with_context(|| format!("nodes of {name}"))?,
-        timeout: millis(raw.timeout_ms, timeout),
-        connect_timeout: millis(raw.connect_timeout_ms, Duration::from_secs(2)),
-        idle_timeout: millis(raw.idle_timeout_ms, Duration::from_secs(4)),
-        host,
-        name,
-    })
-}
-
-fn node(raw: &raw::Node) -> anyhow::Result<Node> {
-    match raw {
-        raw::Node::Url(url) => Ok(url.parse()?),
-        raw::Node::Table(table) => {
-            let labels = table.labels.clone().into_iter().collect();
-            let mut node = table.url.parse::<Node>()?.with_labels(labels);
-            if let Some(name) = &table.name {
-                node.name.clone_from(name);
-            }
-            Ok(node)
-        }
-    }
 }
 
 fn route(raw: &raw::Route) -> anyhow::Result<Route> {

@@ -44,7 +44,7 @@ fn a_file_says_it_all() {
     let node = &config.shadows[0].target.nodes[0];
     assert_eq!(node.name, "gpu-7");
     assert_eq!(node.labels, [("driver".into(), "550".into()), ("gpu".into(), "A10".into())]);
-    assert_eq!(config.shadows[0].target.timeout.as_millis(), 1500);
+    assert_eq!(config.shadows[0].target.total_timeout.unwrap().as_millis(), 1500);
     assert_eq!(config.shadows[1].target.name, "control");
     assert!((config.sampling.fraction.get() - 0.05).abs() < 1e-12);
     assert!(

@@ -27,10 +27,14 @@ pub struct Node {
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum NodeError {
     /// Not a URL.
-    #[error("`{0}` is no URL: write http://HOST:PORT, https://HOST:PORT, or dns+http://NAME:PORT for a node per address")]
+    #[error(
+        "`{0}` is no URL: write http://HOST:PORT, https://HOST:PORT, or dns+http://NAME:PORT for a node per address"
+    )]
     NotUrl(String),
     /// A scheme of another protocol.
-    #[error("`{0}`: a node is spoken to in http:// or https://, with dns+ before it for a node per address of the name")]
+    #[error(
+        "`{0}`: a node is spoken to in http:// or https://, with dns+ before it for a node per address of the name"
+    )]
     Scheme(String),
     /// More than scheme, host and port.
     #[error("`{0}`: a node is a host and a port; the client's own path is sent on")]

@@ -67,7 +67,9 @@ pub enum TlsError {
         error: String,
     },
     /// This machine has no authorities.
-    #[error("tls of {of}: no certificate authorities were found on this machine: give a file with ca = \"FILE\"")]
+    #[error(
+        "tls of {of}: no certificate authorities were found on this machine: give a file with ca = \"FILE\""
+    )]
     NoAuthorities {
         /// The target.
         of: String,
@@ -149,7 +151,10 @@ impl ClientTls {
             Verify::System => builder.with_root_certificates(system(of)?),
             Verify::Ca(path) => builder.with_root_certificates(authorities(path)?),
             Verify::Off => {
-                tracing::warn!(of, "TLS certificates are NOT verified: anyone in between can read and change what is sent");
+                tracing::warn!(
+                    of,
+                    "TLS certificates are NOT verified: anyone in between can read and change what is sent"
+                );
                 builder.dangerous().with_custom_certificate_verifier(Arc::new(Anyone(provider())))
             }
         };

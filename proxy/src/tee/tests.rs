@@ -5,11 +5,7 @@ use http_body_util::{Empty, Full};
 
 const GRACE: Duration = Duration::from_secs(5);
 
-async fn read<B>(tee: Tee<B>) -> Bytes
-where
-    B: Body<Data = Bytes> + Unpin + Send + 'static,
-    B::Error: std::fmt::Display + std::fmt::Debug,
-{
+async fn read<B: Source>(tee: Tee<B>) -> Bytes {
     tee.collect().await.unwrap().to_bytes()
 }
 

@@ -24,7 +24,7 @@ async fn a_body_over_the_cap_is_forwarded_whole_and_not_mirrored() {
 async fn more_mirrored_requests_than_the_bound_are_shed_and_recorded() {
     let mut config = config(echo("a").await, hang().await);
     config.limits.mirror_inflight = 2;
-    config.shadows[0].target.timeout = Duration::from_millis(2000);
+    config.shadows[0].target.total_timeout = Some(Duration::from_millis(2000));
     let proxy = Proxy::with(config, Kept::default()).await;
     for _ in 0..5 {
         assert_eq!(&proxy.post("/", "hello").await.body[..], b"hello");

@@ -40,7 +40,7 @@ async fn a_primary_node_that_refuses_connections_is_passed_over() {
 #[tokio::test]
 async fn a_primary_past_its_deadline_is_a_504() {
     let mut config = config(hang().await, echo("b").await);
-    config.primary.timeout = Duration::from_millis(50);
+    config.primary.first_byte_timeout = Some(Duration::from_millis(50));
     let proxy = Proxy::with(config, Kept::default()).await;
     let answer = proxy.post("/", "x").await;
     assert_eq!(answer.status, 504);
@@ -60,7 +60,7 @@ async fn a_candidate_that_is_down_is_recorded_and_the_client_does_not_notice() {
 #[tokio::test]
 async fn a_candidate_that_hangs_delays_no_request_on_the_same_connection() {
     let mut config = config(echo("a").await, hang().await);
-    config.shadows[0].target.timeout = Duration::from_millis(2000);
+    config.shadows[0].target.total_timeout = Some(Duration::from_millis(2000));
     let proxy = Proxy::with(config, Kept::default()).await;
     let mut stream = write(proxy.address, b"").await;
     for _ in 0..3 {
@@ -136,7 +136,7 @@ async fn a_request_on_a_connection_that_the_server_has_just_closed_is_sent_once_
 #[tokio::test]
 async fn a_stop_cuts_what_does_not_end_and_records_it() {
     let mut config = config(echo("a").await, hang().await);
-    config.shadows[0].target.timeout = Duration::from_secs(3600);
+    config.shadows[0].target.total_timeout = Some(Duration::from_secs(3600));
     config.drain = Duration::from_millis(50);
     let proxy = Proxy::with(config, Kept::default()).await;
     assert_eq!(proxy.post("/", "x").await.status, 200);

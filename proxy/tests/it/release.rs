@@ -101,8 +101,8 @@ async fn after_a_chaotic_run_nothing_is_held() {
         (hang().await, nobody().await),
     ] {
         let mut config = config(primary, candidate);
-        config.primary.timeout = Duration::from_millis(300);
-        config.shadows[0].target.timeout = Duration::from_millis(300);
+        config.primary.first_byte_timeout = Some(Duration::from_millis(300));
+        config.shadows[0].target.total_timeout = Some(Duration::from_millis(300));
         config.limits.body = 40_000;
         config.limits.mirror_bytes = 100_000;
         config.limits.mirror_inflight = 6;

@@ -15,7 +15,7 @@ use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
-use proxy::config::{Config, Fraction, Limits, Node, Route, Sampling, Shadow, Target};
+use proxy::config::{Config, Fraction, Limits, Listener, Node, Route, Sampling, Shadow, Target};
 use proxy::publish::{Kind, Message, Publish, Published};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -168,24 +168,25 @@ pub(crate) struct Proxy {
 }
 
 pub(crate) fn config(primary: SocketAddr, candidate: SocketAddr) -> Config {
-    let target = |name: &str, address: SocketAddr| Target {
-        name: name.into(),
-        nodes: vec![address.to_string().parse::<Node>().unwrap()],
-        timeout: Duration::from_secs(10),
-        connect_timeout: Duration::from_secs(2),
-        idle_timeout: Duration::from_secs(4),
-        host: proxy::config::HostPolicy::Preserve,
+    let target = |name: &str, address: SocketAddr| {
+        Target::new(name, vec![address.to_string().parse::<Node>().unwrap()])
     };
+    let mut primary = target("primary", primary);
+    primary.first_byte_timeout = Some(Duration::from_secs(10));
+    let mut candidate = target("candidate", candidate);
+    candidate.total_timeout = Some(Duration::from_secs(10));
     Config {
         name: "test".into(),
         run: "run".into(),
-        primary: target("primary", primary),
-        shadows: vec![Shadow { target: target("candidate", candidate), role: Role::Candidate }],
+        listener: Listener::default(),
+        primary,
+        shadows: vec![Shadow { target: candidate, role: Role::Candidate }],
         routes: vec![Route::default()],
         sampling: Sampling { fraction: Fraction::ALL, by_header: None, seed: 0 },
         limits: Limits::default(),
         secrets: vec![],
         ledger_every: Duration::from_secs(3600),
+        resolver: Arc::new(proxy::resolve::System),
         drain: Duration::from_secs(10),
     }
 }
@@ -199,12 +200,13 @@ impl Proxy {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let admin = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let (address, admin_address) = (listener.local_addr().unwrap(), admin.local_addr().unwrap());
+        let listeners = vec![listener.into_std().unwrap()];
         let (stop, stopped) = oneshot::channel::<()>();
         let kept = Arc::new(kept);
         let shutdown = async {
             let _ = stopped.await;
         };
-        let running = tokio::spawn(proxy::run(config, listener, Some(admin), kept.clone(), shutdown));
+        let running = tokio::spawn(proxy::run(config, listeners, Some(admin), kept.clone(), shutdown));
         Self { address, admin: admin_address, kept, stop, running }
     }
 

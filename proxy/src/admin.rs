@@ -105,6 +105,7 @@ fn status(state: &State) -> serde_json::Value {
         "ended": total(&|item| matches!(item, Item::Outcome(_))),
         "delivered": total(&|item| item == Item::Delivered),
         "dropped": total(&|item| matches!(item, Item::Dropped(_))),
+        "upgrades": state.account.upgrades(),
         "waiting": published.waiting,
         "under_way": {"exchanges": state.mirrors.used(), "bytes": state.bytes.used()},
         "publisher": {"to": state.publisher.describe(), "connected": published.connected},

@@ -117,7 +117,7 @@ impl Call {
                 }
                 if let Some(report) = report {
                     // The pairing may have been cut by a stop: then nobody waits for the leg.
-                    let _ = report.send(Primary::Ended(leg));
+                    let _ = report.send(Primary::Ended(Box::new(leg)));
                 }
                 response
             }

@@ -32,6 +32,12 @@ pub(crate) fn is_message(headers: &HeaderMap) -> bool {
         .is_some_and(|rest| matches!(rest.first(), None | Some(b'+' | b';')))
 }
 
+/// Whether a content type is that of gRPC messages.
+pub(crate) fn names_messages(kind: &str) -> bool {
+    kind.strip_prefix("application/grpc")
+        .is_some_and(|rest| matches!(rest.chars().next(), None | Some('+' | ';')))
+}
+
 /// The deadline of a call: at most eight digits and a unit. What is none is no deadline, as if it were not there.
 pub(crate) fn timeout(headers: &HeaderMap) -> Option<Duration> {
     let text = headers.get(TIMEOUT)?.to_str().ok()?;

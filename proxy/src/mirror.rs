@@ -25,7 +25,7 @@ pub(crate) const STOPPING: &str = "the proxy was stopping";
 #[derive(Debug)]
 pub(crate) enum Primary {
     /// It has ended.
-    Ended(Leg),
+    Ended(Box<Leg>),
     /// The head of the answer is there and the body is streaming to the client.
     Streaming(Box<Leg>, Arc<NodeState>, Instant, Captured),
 }
@@ -192,7 +192,7 @@ async fn primary_leg(state: &State, primary: oneshot::Receiver<Primary>) -> (Leg
     let gone = "the client went away before the primary answered";
     let (mut leg, node, at, mut body) = match state.unless_cut(primary).await {
         Some(Ok(Primary::Streaming(leg, node, at, body))) => (*leg, node, at, body),
-        Some(Ok(Primary::Ended(leg))) => return (leg, None),
+        Some(Ok(Primary::Ended(leg))) => return (*leg, None),
         Some(Err(_)) => return (Leg::unsent(Outcome::ClientGone, gone), None),
         None => return (Leg::unsent(Outcome::Shutdown, STOPPING), None),
     };

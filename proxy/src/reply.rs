@@ -16,6 +16,7 @@ use crate::upstream::Failure;
 
 /// A body for the client: the primary's, or one of the proxy's own.
 #[derive(Debug)]
+#[allow(clippy::large_enum_variant, reason = "the large one is that of every answer")]
 pub(crate) enum Reply {
     /// The primary's.
     Streamed(Tee<Incoming>),

@@ -186,6 +186,10 @@ impl Sending<'_> {
 /// How a leg ended whose answer's body ended so.
 pub(crate) fn ending(answer: &Capture) -> (Outcome, String) {
     match &answer.end {
+        End::Complete if answer.reader_left => (
+            Outcome::Answered,
+            "the client went away before the end; the answer was read all the same".into(),
+        ),
         End::Complete => (Outcome::Answered, String::new()),
         End::Broken(reason) => (Outcome::Incomplete, reason.clone()),
         End::TimedOut => (Outcome::TimedOut, "the deadline passed before the end of the answer".into()),

@@ -4,7 +4,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
-use exchange::Leg;
+use exchange::{Leg, Outcome};
 use http::Response;
 use hyper::body::Incoming;
 use tokio::sync::Semaphore;
@@ -14,6 +14,7 @@ use tokio_util::task::TaskTracker;
 use crate::account::Account;
 use crate::budget::Budget;
 use crate::config::{Config, Target, TlsError};
+use crate::grpc;
 use crate::headers::Redaction;
 use crate::notice::Notice;
 use crate::publish::Publish;
@@ -111,6 +112,13 @@ impl State {
     pub(crate) fn describe_end(&self, leg: &mut Leg, answer: &Capture) {
         leg.body = answer.to_body();
         (leg.outcome, leg.reason) = ending(answer);
+        let call = leg.header("content-type").is_some_and(grpc::names_messages);
+        let status = || answer.trailers.as_ref().is_some_and(|trailers| grpc::status(trailers).is_some());
+        if leg.outcome == Outcome::Answered && call && leg.header("grpc-status").is_none() && !status() {
+            // A call says how it ended: one that does not was cut on its way.
+            let reason = "the call ended without a grpc-status".to_owned();
+            (leg.outcome, leg.reason) = (Outcome::Incomplete, reason);
+        }
     }
 
     /// All targets, the primary first.

@@ -16,8 +16,6 @@ use super::{Broken, Tee};
 #[derive(Debug, Clone)]
 pub(crate) struct Chunks {
     capture: Arc<Capture>,
-    /// Sent instead of the capture's own bytes, where they were rewritten.
-    instead: Option<Arc<[Bytes]>>,
     next: usize,
     left: u64,
     trailers: bool,
@@ -26,20 +24,7 @@ pub(crate) struct Chunks {
 impl Chunks {
     pub(crate) fn new(capture: Arc<Capture>) -> Self {
         let trailers = capture.trailers.is_some();
-        Self { left: capture.length, capture, instead: None, next: 0, trailers }
-    }
-
-    /// The same request with other bytes.
-    #[must_use]
-    pub(crate) fn with(mut self, bytes: Vec<Bytes>) -> Self {
-        self.left = bytes.iter().map(|chunk| chunk.len() as u64).sum();
-        self.instead = Some(bytes.into());
-        self
-    }
-
-    /// The bytes that are sent.
-    pub(crate) fn bytes(&self) -> &[Bytes] {
-        self.instead.as_deref().unwrap_or(&self.capture.chunks)
+        Self { left: capture.length, capture, next: 0, trailers }
     }
 
     /// Length in bytes of what is left.
@@ -62,7 +47,7 @@ impl Body for Chunks {
         _: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
         let this = self.get_mut();
-        if let Some(chunk) = this.bytes().get(this.next).cloned() {
+        if let Some(chunk) = this.capture.chunks.get(this.next).cloned() {
             this.next += 1;
             this.left -= chunk.len() as u64;
             return Poll::Ready(Some(Ok(Frame::data(chunk))));
@@ -127,6 +112,7 @@ impl Body for Follow {
 
 /// A request body for a node.
 #[derive(Debug)]
+#[allow(clippy::large_enum_variant, reason = "the large one is that of every request")]
 pub(crate) enum UpstreamBody {
     /// The client's, as it comes.
     Live(Tee<Incoming>),

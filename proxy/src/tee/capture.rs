@@ -107,6 +107,10 @@ impl Copy {
 
     /// Sends what comes from now on to a follower as well.
     pub(crate) fn follow(&mut self) -> mpsc::UnboundedReceiver<Part> {
+        #[allow(
+            clippy::disallowed_methods,
+            reason = "what waits in it is kept as well, within the cap and the budget"
+        )]
         let (sender, receiver) = mpsc::unbounded_channel();
         self.followers.push(sender);
         receiver

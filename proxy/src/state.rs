@@ -105,6 +105,7 @@ impl State {
     pub(crate) fn describe_answer(&self, leg: &mut Leg, response: &Response<Incoming>) {
         leg.status = Some(response.status().as_u16());
         leg.headers = self.redaction.headers(response.headers());
+        leg.grpc_status = grpc::status(response.headers());
         leg.reported_load = leg.header("endpoint-load-metrics").map(str::to_owned);
     }
 
@@ -113,8 +114,11 @@ impl State {
         leg.body = answer.to_body();
         (leg.outcome, leg.reason) = ending(answer);
         let call = leg.header("content-type").is_some_and(grpc::names_messages);
-        let status = || answer.trailers.as_ref().is_some_and(|trailers| grpc::status(trailers).is_some());
-        if leg.outcome == Outcome::Answered && call && leg.header("grpc-status").is_none() && !status() {
+        if let Some(trailers) = &answer.trailers {
+            leg.trailers = self.redaction.headers(trailers);
+            leg.grpc_status = grpc::status(trailers).or(leg.grpc_status);
+        }
+        if leg.outcome == Outcome::Answered && call && leg.grpc_status.is_none() {
             // A call says how it ended: one that does not was cut on its way.
             let reason = "the call ended without a grpc-status".to_owned();
             (leg.outcome, leg.reason) = (Outcome::Incomplete, reason);

@@ -6,8 +6,9 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use exchange::leg::HttpVersion;
 use exchange::{Leg, Outcome};
-use http::{HeaderMap, Request, Response};
+use http::{HeaderMap, Request, Response, Version};
 use hyper::body::Incoming;
 use hyper::client::conn::TrySendError;
 use rustls::pki_types::ServerName;
@@ -56,6 +57,8 @@ pub(crate) struct Answer {
     wire: Arc<Wire>,
     /// Number of the request on the connection, from 0.
     number: u64,
+    /// Whether the connection had carried a request before.
+    reused: bool,
     /// Puts the connection back once the body has been read.
     pub(crate) back: Option<Return>,
 }
@@ -145,7 +148,7 @@ impl Upstream {
                 None => self.connect(dispatch, http2).await.map_err(Fault::Dial)?,
             };
             match connection.send(request, dispatch).await {
-                Ok(answer) => return Ok(answer),
+                Ok(answer) => return Ok(Answer { reused, ..answer }),
                 // Of a request that is given back nothing was written: the connection had been closed.
                 Err(mut error) => match error.take_message() {
                     Some(unsent) if reused => request = unsent,
@@ -237,12 +240,12 @@ impl Connection {
                 let response = lease.sender.try_send_request(request).await?;
                 let wire = lease.wire.clone();
                 let back = Some(Return::new(lease, dispatch.node.clone(), dispatch.worker));
-                Ok(Answer { response, attempts: 1, wire, number, back })
+                Ok(Answer { response, attempts: 1, wire, number, reused: false, back })
             }
             Self::Shared(mut shared) => {
                 let number = shared.wire.number();
                 let response = shared.sender.try_send_request(request).await?;
-                Ok(Answer { response, attempts: 1, wire: shared.wire, number, back: None })
+                Ok(Answer { response, attempts: 1, wire: shared.wire, number, reused: false, back: None })
             }
         }
     }
@@ -276,6 +279,12 @@ impl Answer {
         leg.attempts = self.attempts;
         leg.connection = Some(self.wire.local.to_string());
         leg.stream = Some(self.number);
+        leg.reused = Some(self.reused);
+        leg.http_version = Some(match self.response.version() {
+            Version::HTTP_2 => HttpVersion::Http2,
+            Version::HTTP_10 => HttpVersion::Http10,
+            _ => HttpVersion::Http11,
+        });
     }
 }
 
@@ -308,6 +317,7 @@ fn failure(fault: &Fault, dispatch: &Dispatch, attempts: u32) -> Failure {
         Fault::Dial(error) => (Outcome::Refused, error),
         // An error of the request body is the client's: it did not finish its upload.
         Fault::Http { error, .. } if ended_by_body(error) => (Outcome::ClientGone, error),
+        Fault::Http { error, reused: true } if attempts == 1 => (Outcome::ResetOnReuse, error),
         Fault::Http { error, .. } => (Outcome::Reset, error),
     };
     let mut reason = format!("{}: {error}", dispatch.node.node.name);
@@ -317,9 +327,6 @@ fn failure(fault: &Fault, dispatch: &Dispatch, attempts: u32) -> Failure {
             reason.push_str(": ");
             reason.push_str(&cause);
         }
-    }
-    if matches!(fault, Fault::Http { reused: true, .. }) {
-        reason.push_str(" (on a connection that had carried requests before)");
     }
     let attempts = if outcome == Outcome::Refused { 0 } else { attempts };
     Failure { outcome, reason, attempts }

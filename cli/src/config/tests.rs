@@ -85,7 +85,17 @@ fn what_is_missing_or_wrong_is_named_with_its_remedy() {
             "[kafka]\nqueue_messages = 0",
             "at least 1",
         ),
-        ("shadowdiff proxy --primary https://a:1 --candidate http://b:1 --out set", "", "only http://"),
+        ("shadowdiff proxy --primary ftp://a:1 --candidate http://b:1 --out set", "", "http:// or https://"),
+        (
+            "shadowdiff proxy --primary https://a:1 --candidate http://b:1 --out set",
+            "[primary.tls]\nca = 'a.pem'\nverify = false",
+            "contradict",
+        ),
+        (
+            "shadowdiff proxy --primary http://a:1 --candidate http://b:1 --out set",
+            "[listener]\ncert = 'a'",
+            "both",
+        ),
         (
             "shadowdiff proxy --primary http://a:1,http://a:1 --candidate http://b:1 --out set",
             "",

@@ -6,15 +6,20 @@
 mod contents;
 mod encoding;
 mod fault;
+mod generate;
+mod generation;
 mod grpc;
 mod json;
 mod json_path;
 mod messages;
 mod names;
+mod openai;
 mod parts;
 mod protobuf;
 mod raw;
+mod sse;
 mod tensor;
+mod tgi;
 mod v1_predictions;
 mod v2_binary;
 mod v2_grpc;
@@ -81,6 +86,22 @@ pub enum Protocol {
     V2Grpc,
     /// TensorFlow Serving / KServe V1 `predictions` (or `outputs`).
     V1Predictions,
+    /// Chat completions of OpenAI's API.
+    OpenAiChat,
+    /// Text completions of OpenAI's API.
+    OpenAiCompletions,
+    /// Responses of OpenAI's API.
+    OpenAiResponses,
+    /// Embeddings of OpenAI's API.
+    OpenAiEmbeddings,
+    /// Scores of pairs, vLLM's `/score`.
+    Scores,
+    /// Reranked documents.
+    Rerank,
+    /// Text Generation Inference's own form.
+    Tgi,
+    /// Triton's generate extension.
+    V2Generate,
     /// Any JSON, by configured paths.
     JsonPath,
     /// JSON of no known shape, as a [tree](Decoded::tree).
@@ -96,6 +117,14 @@ impl Protocol {
             Self::V2Binary => "v2_binary",
             Self::V2Grpc => "v2_grpc",
             Self::V1Predictions => "v1_predictions",
+            Self::OpenAiChat => "openai_chat",
+            Self::OpenAiCompletions => "openai_completions",
+            Self::OpenAiResponses => "openai_responses",
+            Self::OpenAiEmbeddings => "openai_embeddings",
+            Self::Scores => "scores",
+            Self::Rerank => "rerank",
+            Self::Tgi => "tgi",
+            Self::V2Generate => "v2_generate",
             Self::JsonPath => "json_path",
             Self::Json => "json",
         }
@@ -135,7 +164,20 @@ impl Decoded {
 type Reader = fn(&Parts<'_>) -> Option<Result<Decoded, Undecodable>>;
 
 /// The known formats; the first that takes an answer has it.
-const READERS: &[Reader] = &[v2_grpc::read, v2_binary::read, v2_json::read, v1_predictions::read];
+const READERS: &[Reader] = &[
+    v2_grpc::read,
+    openai::read_chat,
+    openai::read_completions,
+    openai::read_responses,
+    openai::read_embeddings,
+    openai::read_scores,
+    openai::read_rerank,
+    generate::read,
+    tgi::read,
+    v2_binary::read,
+    v2_json::read,
+    v1_predictions::read,
+];
 
 /// Decodes an answer.
 ///

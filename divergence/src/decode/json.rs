@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
-use super::MAX_VALUES;
 use super::fault::Undecodable;
+use super::{MAX_VALUES, sse};
 use crate::json::{Json, JsonError, Number};
 
 /// A value that is no container.
@@ -45,6 +45,23 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Json<'_>, Undecodable> {
         JsonError::TooMany(limit) => Undecodable::TooMany { what: "elements", limit },
         error => Undecodable::NotJson(error.to_string()),
     })
+}
+
+/// The JSON documents of an event stream, up to its `[DONE]`.
+pub(super) fn events(body: &[u8]) -> Result<Vec<Json<'_>>, Undecodable> {
+    // Each value but the first of an event follows one of these bytes, and an event one of the lines.
+    let marks = body.iter().filter(|byte| matches!(byte, b',' | b'[' | b'{' | b'\r' | b'\n')).count();
+    if marks > MAX_VALUES {
+        return Err(Undecodable::TooMany { what: "elements", limit: MAX_VALUES });
+    }
+    let events = sse::events(body).into_iter().take_while(|data| data.trim_ascii() != b"[DONE]");
+    events
+        .filter(|data| !data.trim_ascii().is_empty())
+        .map(|data| match data {
+            Cow::Borrowed(data) => parse(data),
+            Cow::Owned(data) => parse(&data).map(Json::into_owned),
+        })
+        .collect()
 }
 
 /// The same value in `serde_json`'s type, for JSONPath to look at; numbers that it cannot hold are null there.

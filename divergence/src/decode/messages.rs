@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::fault::{Fault, Undecodable};
 use super::{MAX_ELEMENTS, MAX_OUTPUTS};
-use crate::{Kind, Output};
+use crate::{DType, Kind, Output};
 
 /// Name of the output that holds the errors among the messages of a stream.
 const ERRORS: &str = "error_message";
@@ -34,17 +34,23 @@ fn stacked(parts: Vec<Output>) -> Result<Output, Undecodable> {
     let mut same = true;
     let first = whole.shape.clone();
     for part in parts {
-        if part.dtype != whole.dtype {
-            return Err(Undecodable::output(
-                &whole.name,
-                Fault::Mixed(whole.values.len() + whole.text.len()),
-            ));
+        match (whole.dtype, part.dtype) {
+            (one, other) if one == other => {}
+            // Where no type is declared, a score may be printed `1` once and `0.5` the next time.
+            (DType::Int64, DType::Fp64) | (DType::Fp64, DType::Int64) => whole.dtype = DType::Fp64,
+            _ => {
+                let index = whole.values.len() + whole.text.len();
+                return Err(Undecodable::output(&whole.name, Fault::Mixed(index)));
+            }
         }
         if whole.values.len() + part.values.len() > MAX_ELEMENTS {
             return Err(Undecodable::TooMany { what: "elements", limit: MAX_ELEMENTS });
         }
         same &= part.shape == first;
         append(&mut whole, part);
+    }
+    if whole.dtype == DType::Fp64 {
+        whole.exact = None;
     }
     whole.shape = if same {
         [&[count][..], &first].concat()
@@ -76,5 +82,5 @@ fn append(whole: &mut Output, part: Output) {
 /// The errors that came between answers: an output of its own, since the call as a whole succeeded.
 pub(super) fn errors(errors: Vec<String>) -> Output {
     let shape = vec![errors.len() as u64];
-    Output { kind: Kind::Text, text: errors, ..Output::new(ERRORS, crate::DType::Bytes, shape) }
+    Output { kind: Kind::Text, text: errors, ..Output::new(ERRORS, DType::Bytes, shape) }
 }

@@ -3,7 +3,7 @@
 use std::cell::OnceCell;
 
 use super::fault::{Undecodable, shortened};
-use super::{Answer, grpc, json};
+use super::{Answer, grpc, json, sse};
 use crate::Json;
 
 /// An answer with its body decompressed and split.
@@ -19,6 +19,7 @@ pub(super) struct Parts<'a> {
     /// Binary tensors after the JSON; `None` when the headers mark none.
     pub(super) tail: Option<&'a [u8]>,
     parsed: OnceCell<Result<Json<'a>, Undecodable>>,
+    events: OnceCell<Result<Vec<Json<'a>>, Undecodable>>,
 }
 
 impl<'a> Parts<'a> {
@@ -36,7 +37,15 @@ impl<'a> Parts<'a> {
                 (head, Some(tail))
             }
         };
-        Ok(Self { path, headers: answer.headers, body, head, tail, parsed: OnceCell::new() })
+        Ok(Self {
+            path,
+            headers: answer.headers,
+            body,
+            head,
+            tail,
+            parsed: OnceCell::new(),
+            events: OnceCell::new(),
+        })
     }
 
     /// The JSON part, parsed at the first call.
@@ -44,14 +53,43 @@ impl<'a> Parts<'a> {
         self.parsed.get_or_init(|| json::parse(self.head)).as_ref().map_err(Clone::clone)
     }
 
+    /// Whether the answer is an event stream.
+    pub(super) fn is_stream(&self) -> bool {
+        header_values(self.headers, "content-type").any(|media_type| media_type.contains("event-stream"))
+            || sse::looks_like(self.body)
+    }
+
+    /// The JSON documents of the answer: its events when it is a stream, else the only one.
+    pub(super) fn documents(&self) -> Result<&[Json<'a>], Undecodable> {
+        if !self.is_stream() {
+            return self.json().map(std::slice::from_ref);
+        }
+        let events = self.events.get_or_init(|| json::events(self.body));
+        events.as_deref().map_err(Clone::clone)
+    }
+
+    /// Whether the path ends with `end`, a slash after it or not.
+    pub(super) fn ends_with(&self, end: &str) -> bool {
+        self.path.trim_end_matches('/').ends_with(end)
+    }
+
     /// A field of the JSON part, when that is an object which has it.
     pub(super) fn field(&self, name: &str) -> Option<&Json<'a>> {
         self.json().ok().and_then(|value| value.field(name))
     }
 
+    /// Why an answer of a known format has no outputs.
+    pub(super) fn without_outputs(&self) -> Undecodable {
+        match self.json() {
+            Err(reason) => reason,
+            Ok(_) if self.field("error").is_some() => Undecodable::ErrorBody,
+            Ok(_) => Undecodable::NoOutputs,
+        }
+    }
+
     /// Why no reader took the answer.
     pub(super) fn unknown(&self) -> Undecodable {
-        match self.json() {
+        match self.documents() {
             _ if grpc::is_grpc(self.headers) => Undecodable::Method(shortened(self.path)),
             Err(reason) => reason,
             Ok(_) if self.field("error").is_some() => Undecodable::ErrorBody,

@@ -2,6 +2,7 @@ use super::*;
 use crate::DType;
 
 mod free;
+mod generated;
 mod grpc;
 mod hostile;
 mod v2;

@@ -27,16 +27,14 @@ pub(super) fn outputs<'p, 'j>(parts: &'p Parts<'j>) -> Option<Result<&'p [Json<'
     if !by_body && !names::is_v2_infer(parts.path) {
         return None;
     }
-    Some(match (listed, parts.json()) {
-        (Some(outputs), _) if outputs.len() > MAX_OUTPUTS => {
+    Some(match listed {
+        Some(outputs) if outputs.len() > MAX_OUTPUTS => {
             Err(Undecodable::TooMany { what: "outputs", limit: MAX_OUTPUTS })
         }
-        (Some(outputs), _) => {
+        Some(outputs) => {
             outputs.iter().try_for_each(|output| check_name(name(output).len())).map(|()| outputs)
         }
-        (None, Err(reason)) => Err(reason),
-        (None, Ok(_)) if parts.field("error").is_some() => Err(Undecodable::ErrorBody),
-        (None, Ok(_)) => Err(Undecodable::NoOutputs),
+        None => Err(parts.without_outputs()),
     })
 }
 

@@ -27,12 +27,6 @@ fn the_body_of_a_failure_is_no_answer_even_with_status_200() {
 }
 
 #[test]
-fn events_are_not_json() {
-    let found = only("triton/events.http", "/v2/models/stream/generate_stream");
-    assert!(found.unwrap_err().to_string().starts_with("not json: "));
-}
-
-#[test]
 fn an_answer_cut_anywhere_is_undecodable() {
     for file in ["triton/json.http", "triton/binary.http", "triton/gzip_binary.http", "kserve/v1.http"] {
         let whole = http::responses(file).remove(0);

@@ -105,3 +105,12 @@ fn every_answer_of_a_connection() {
     assert_eq!((health.len(), inferences.len()), (3, 3));
     inferences.into_iter().for_each(|decoded| is_whole_binary(&decoded.unwrap()));
 }
+
+#[test]
+fn events_of_a_model_that_answers_bit_by_bit() {
+    let decoded = only("triton/events.http", "/v2/models/stream/generate_stream").unwrap();
+    is(&decoded, Protocol::V2Generate, Some("stream"), Some("1"));
+    assert_eq!(structure(&decoded), [("OUT", DType::Fp64, &[3][..]), ("TXT", DType::Bytes, &[3])]);
+    assert_eq!(output(&decoded, "OUT").values, [0.0, 0.5, 1.0]);
+    assert_eq!(output(&decoded, "TXT").text, ["tok0", "tok1", "tok2"]);
+}

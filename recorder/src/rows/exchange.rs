@@ -29,6 +29,7 @@ pub(crate) fn judge(exchange: &Exchange, settings: &Settings) -> Judged {
         let status = leg.status.ok_or("answered without a status")?;
         let answer = Answer {
             truncated: leg.body.truncated,
+            trailers: &leg.trailers,
             ..Answer::new(&exchange.request.path, status, &leg.headers, &leg.body.bytes)
         };
         divergence::decode(&answer, &settings.rules).map_err(|reason| reason.to_string())

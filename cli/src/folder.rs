@@ -195,6 +195,7 @@ impl Publish for Folder {
         Published {
             waiting: shared.taken.load(Ordering::Relaxed).saturating_sub(done),
             connected: !shared.lossy.load(Ordering::Relaxed),
+            ..Published::default()
         }
     }
 

@@ -86,6 +86,7 @@ impl Account {
     pub(crate) fn snapshot(&self) -> Snapshot {
         let all = |item, count| LedgerItem { item, target: String::new(), inflight_from: 0, count };
         let mut items = vec![all(Item::Delivered, self.tally.delivered())];
+        items.push(all(Item::Spooled, self.tally.spooled()));
         items.extend(DropReason::ALL.map(|reason| all(Item::Dropped(reason), self.tally.dropped(reason))));
         let outcomes = self.outcomes.lock().unwrap_or_else(PoisonError::into_inner).clone();
         items.extend(outcomes.into_iter().map(|((target, outcome, inflight_from), count)| LedgerItem {

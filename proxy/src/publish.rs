@@ -3,6 +3,7 @@
 //! A publisher never blocks: it takes a message into a bounded queue or says why not.
 
 mod kafka;
+mod spool;
 mod tally;
 
 use std::sync::Arc;
@@ -12,6 +13,7 @@ use bytes::Bytes;
 use exchange::DropReason;
 
 pub use kafka::{Kafka, KafkaError, KafkaSettings};
+pub use spool::{Spool, SpoolError, SpoolSettings};
 pub use tally::Tally;
 
 /// What a message holds, for the count.
@@ -43,6 +45,12 @@ pub struct Published {
     pub waiting: u64,
     /// Whether the far end can be reached, as far as is known.
     pub connected: bool,
+    /// Messages in the spool.
+    pub spool_messages: u64,
+    /// Bytes that they take.
+    pub spool_bytes: u64,
+    /// Exchanges that were ever put into it by this process.
+    pub spooled: u64,
 }
 
 /// Takes encoded records.

@@ -1,16 +1,17 @@
 //! Publishing to Kafka through librdkafka.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use exchange::DropReason;
 use rdkafka::client::ClientContext;
 use rdkafka::config::{ClientConfig, RDKafkaLogLevel};
 use rdkafka::error::{KafkaError as Error, RDKafkaErrorCode};
-use rdkafka::message::DeliveryResult;
-use rdkafka::producer::{BaseRecord, Producer, ProducerContext, ThreadedProducer};
+use rdkafka::message::{BorrowedMessage, DeliveryResult, Message as _};
+use rdkafka::producer::{BaseRecord, Producer, ProducerContext, PurgeConfig, ThreadedProducer};
 
+use super::spool::{Inbox, Refusal, Sink};
 use super::{Kind, Message, Publish, Published, Tally};
 
 /// How to reach Kafka.
@@ -71,6 +72,14 @@ struct Counts {
     down: AtomicBool,
     /// Goes with ledgers instead of a run's own: theirs is not counted.
     ledgers: Arc<Tally>,
+    /// Where messages go that were not delivered; none without a spool.
+    inbox: OnceLock<Inbox>,
+}
+
+impl Counts {
+    fn set_down(&self, down: bool) -> bool {
+        self.down.swap(down, Ordering::Relaxed) != down
+    }
 }
 
 struct Context(Arc<Counts>);
@@ -89,8 +98,8 @@ impl ClientContext for Context {
                     | RDKafkaErrorCode::Resolve
             )
         );
-        if down && !self.0.down.swap(true, Ordering::Relaxed) {
-            tracing::warn!(%error, reason, "kafka is unreachable: the proxy serves on and holds exchanges up to its bound");
+        if down && self.0.set_down(true) {
+            tracing::warn!(%error, reason, "kafka is unreachable: the proxy serves on and holds exchanges up to its bounds");
         } else if !down {
             tracing::warn!(%error, reason, "kafka");
         }
@@ -103,26 +112,55 @@ impl ProducerContext for Context {
 
     fn delivery(&self, result: &DeliveryResult<'_>, tally: Arc<Tally>) {
         let counts = &self.0;
-        counts.acknowledged.fetch_add(1, Ordering::Relaxed);
-        let ledger = Arc::ptr_eq(&tally, &counts.ledgers);
         match result {
             Ok(_) => {
-                if counts.down.swap(false, Ordering::Relaxed) {
+                if counts.set_down(false) {
                     tracing::info!("kafka is reachable again");
                 }
                 tally.add_delivered(1);
             }
-            Err((error, _)) if ledger => tracing::warn!(%error, "kafka did not take a ledger record"),
-            Err((error, _)) => {
-                tally.add_dropped(DropReason::DeliveryFailed, 1);
-                let lost = counts.failed.fetch_add(1, Ordering::Relaxed);
-                // One line for the first and then for each thousandth: a dead broker loses many.
-                if lost.is_multiple_of(1000) {
-                    tracing::error!(%error, lost = lost + 1, "kafka did not take an exchange");
-                }
+            Err((error, message)) => self.undelivered(error, message, &tally),
+        }
+        // Last: who sees that nothing waits finds everything counted.
+        counts.acknowledged.fetch_add(1, Ordering::Release);
+    }
+}
+
+impl Context {
+    fn undelivered(&self, error: &Error, message: &BorrowedMessage<'_>, tally: &Arc<Tally>) {
+        let counts = &self.0;
+        let code = error.rdkafka_error_code();
+        let kind = if Arc::ptr_eq(tally, &counts.ledgers) { Kind::Ledger } else { Kind::Exchange };
+        let unfit = code.is_some_and(is_unfit);
+        if let Some(inbox) = counts.inbox.get().filter(|_| !unfit) {
+            // Whatever the cause, the next message would share it: the spool finds out with one at a time.
+            let recalled =
+                matches!(code, Some(RDKafkaErrorCode::PurgeQueue | RDKafkaErrorCode::PurgeInflight));
+            if !recalled && counts.set_down(true) {
+                tracing::warn!(%error, "kafka does not take messages: they go to the spool");
+            }
+            let (key, payload) = (message.key().unwrap_or_default(), message.payload().unwrap_or_default());
+            if inbox.take_back(kind, key, payload, tally) {
+                return;
             }
         }
+        if kind == Kind::Ledger {
+            tracing::warn!(%error, "kafka did not take a ledger record");
+            return;
+        }
+        tally.add_dropped(DropReason::DeliveryFailed, 1);
+        let lost = counts.failed.fetch_add(1, Ordering::Relaxed);
+        // One line for the first and then for each thousandth: a dead broker loses many.
+        if lost.is_multiple_of(1000) {
+            tracing::error!(%error, lost = lost + 1, "kafka did not take an exchange");
+        }
     }
+}
+
+/// Whether a message is refused for what it is: it would be refused again.
+fn is_unfit(code: RDKafkaErrorCode) -> bool {
+    use RDKafkaErrorCode::{InvalidMessage, InvalidMessageSize, InvalidRecord, MessageSizeTooLarge};
+    matches!(code, InvalidMessage | InvalidMessageSize | InvalidRecord | MessageSizeTooLarge)
 }
 
 impl Kafka {
@@ -169,37 +207,58 @@ fn without_value(error: &Error) -> String {
     }
 }
 
-impl Publish for Kafka {
-    fn publish(&self, message: Message) -> Result<(), DropReason> {
+impl Sink for Kafka {
+    fn offer(&self, message: &Message) -> Result<(), Refusal> {
         let tally = match message.kind {
-            Kind::Exchange => message.tally,
-            Kind::Ledger => self.counts.ledgers.clone(),
+            Kind::Ledger if message.tally.part().is_none() => &self.counts.ledgers,
+            _ => &message.tally,
         };
-        let record = BaseRecord::with_opaque_to(&self.settings.topic, tally)
+        let record = BaseRecord::with_opaque_to(&self.settings.topic, tally.clone())
             .key(&message.key[..])
             .payload(&message.payload[..]);
-        match self.producer.send(record) {
-            Ok(()) => {
-                self.counts.taken.fetch_add(1, Ordering::Relaxed);
-                Ok(())
+        self.counts.taken.fetch_add(1, Ordering::Relaxed);
+        let Err((error, _)) = self.producer.send(record) else { return Ok(()) };
+        self.counts.taken.fetch_sub(1, Ordering::Relaxed);
+        match error.rdkafka_error_code() {
+            Some(RDKafkaErrorCode::QueueFull) => Err(Refusal::NotNow),
+            code => {
+                tracing::error!(%error, "kafka producer refused a message");
+                Err(if code.is_some_and(is_unfit) { Refusal::Unfit } else { Refusal::Fails })
             }
-            Err((error, _)) => match error.rdkafka_error_code() {
-                Some(RDKafkaErrorCode::QueueFull) => Err(DropReason::QueueFull),
-                _ => {
-                    tracing::error!(%error, "kafka producer refused a message");
-                    Err(DropReason::DeliveryFailed)
-                }
-            },
         }
+    }
+
+    fn return_to(&self, inbox: Inbox) {
+        // One spool at most is put over a producer, which it owns.
+        let _ = self.counts.inbox.set(inbox);
+    }
+
+    fn wait(&self, within: Duration) -> bool {
+        let _ = self.producer.flush(within);
+        self.published().waiting == 0
+    }
+
+    fn recall(&self) {
+        self.producer.purge(PurgeConfig::default().queue().inflight());
+    }
+}
+
+impl Publish for Kafka {
+    fn publish(&self, message: Message) -> Result<(), DropReason> {
+        self.offer(&message).map_err(|refusal| match refusal {
+            Refusal::NotNow => DropReason::QueueFull,
+            Refusal::Unfit | Refusal::Fails => DropReason::DeliveryFailed,
+        })
     }
 
     fn published(&self) -> Published {
         let counts = &self.counts;
         // Read in this order: an acknowledgement between the two reads must not make the difference negative.
-        let acknowledged = counts.acknowledged.load(Ordering::Relaxed);
+        let acknowledged = counts.acknowledged.load(Ordering::Acquire);
         Published {
             waiting: counts.taken.load(Ordering::Relaxed).saturating_sub(acknowledged),
             connected: !counts.down.load(Ordering::Relaxed),
+            ..Published::default()
         }
     }
 

@@ -125,7 +125,11 @@ impl Spool {
         let log = Log::open(&settings.dir, SEGMENT_BYTES.min(settings.bytes / 8))?;
         if log.messages() > 0 {
             let (messages, bytes) = (log.messages(), log.bytes());
-            tracing::info!(messages, bytes, "the spool holds what an earlier proxy could not deliver: it is sent now");
+            tracing::info!(
+                messages,
+                bytes,
+                "the spool holds what an earlier proxy could not deliver: it is sent now"
+            );
         }
         let (orders, received) = channel();
         let inbox = Inbox { orders, shared: Arc::default() };
@@ -173,7 +177,7 @@ impl Publish for Spool {
         }
         match self.sink.offer(&message) {
             Ok(()) => Ok(()),
-            Err(Refusal::NotNow) => self.put(message),
+            Err(Refusal::NotNow | Refusal::Fails) => self.put(message),
             Err(Refusal::Unfit) => Err(DropReason::DeliveryFailed),
         }
     }
@@ -182,7 +186,8 @@ impl Publish for Spool {
         let shared = &self.inbox.shared;
         Published {
             spool_messages: shared.messages(),
-            spool_bytes: shared.stored_bytes.load(Ordering::Relaxed) + shared.queued_bytes.load(Ordering::Relaxed),
+            spool_bytes: shared.stored_bytes.load(Ordering::Relaxed)
+                + shared.queued_bytes.load(Ordering::Relaxed),
             spooled: shared.taken.load(Ordering::Relaxed),
             ..self.sink.published()
         }

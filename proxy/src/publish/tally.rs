@@ -39,8 +39,12 @@ impl Tally {
     /// Messages of a part whose fate is known. What was done about them before is seen by who reads it.
     pub(super) fn settled(&self) -> u64 {
         let dropped: u64 = self.dropped.iter().map(|count| count.load(Ordering::Acquire)).sum();
-        let returned = self.part.as_ref().map_or(0, |part| part.returned.load(Ordering::Acquire));
-        self.delivered.load(Ordering::Acquire) + dropped + returned
+        self.delivered.load(Ordering::Acquire) + dropped + self.returned()
+    }
+
+    /// Messages of a part that went back to the spool.
+    pub(super) fn returned(&self) -> u64 {
+        self.part.as_ref().map_or(0, |part| part.returned.load(Ordering::Acquire))
     }
 
     /// Counts a message of a part as gone back to the spool.

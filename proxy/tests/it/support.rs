@@ -134,7 +134,7 @@ impl Publish for Kept {
     }
 
     fn published(&self) -> Published {
-        Published { waiting: 0, connected: true }
+        Published { connected: true, ..Published::default() }
     }
 
     fn flush(&self, _: Duration) {}

@@ -75,6 +75,11 @@ impl Log {
         self.dir.join(format!("{number:020}.{EXTENSION}"))
     }
 
+    /// Bytes after which a segment is closed.
+    pub(super) fn segment_bytes(&self) -> u64 {
+        self.segment_bytes
+    }
+
     /// Bytes that the files take.
     pub(super) fn bytes(&self) -> u64 {
         self.segments.iter().map(|segment| segment.end + segment.torn).sum()
@@ -101,7 +106,9 @@ impl Log {
             self.segments.push_back(segment);
             self.writing = Some(file);
         }
-        let (Some(file), Some(segment)) = (&mut self.writing, self.segments.back_mut()) else { return Ok(()) };
+        let (Some(file), Some(segment)) = (&mut self.writing, self.segments.back_mut()) else {
+            return Ok(());
+        };
         segment.append(file, frames, count, run)
     }
 

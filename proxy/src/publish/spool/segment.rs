@@ -74,7 +74,8 @@ impl Segment {
         let length = file.metadata()?.len();
         let mut header = Vec::new();
         file.take(HEADER).read_to_end(&mut header)?;
-        let mark = frame::read_header(&header).map_err(|reason| io::Error::new(io::ErrorKind::InvalidData, reason))?;
+        let mark = frame::read_header(&header)
+            .map_err(|reason| io::Error::new(io::ErrorKind::InvalidData, reason))?;
         let mut segment = Self {
             path: path.to_owned(),
             number,
@@ -110,7 +111,13 @@ impl Segment {
 
     /// Appends whole frames of one run through `file`, which was opened for it. After an error the file is as before, as far as
     /// the file system allows.
-    pub(super) fn append(&mut self, file: &mut File, frames: &[u8], count: u64, run: &Arc<Tally>) -> io::Result<()> {
+    pub(super) fn append(
+        &mut self,
+        file: &mut File,
+        frames: &[u8],
+        count: u64,
+        run: &Arc<Tally>,
+    ) -> io::Result<()> {
         if let Err(error) = file.write_all(frames) {
             let _ = file.set_len(self.end).and_then(|()| file.seek(SeekFrom::Start(self.end)));
             return Err(error);

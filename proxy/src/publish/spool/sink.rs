@@ -13,8 +13,10 @@ use crate::publish::{Kind, Message, Publish, Tally};
 /// Why a message was not taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::publish) enum Refusal {
-    /// Not now: there is no room for it, or nothing is taken at present.
+    /// Not now: there is no room for it.
     NotNow,
+    /// Nothing is taken: the producer itself has failed.
+    Fails,
     /// Not this one, ever: it is too large, say.
     Unfit,
 }
@@ -73,7 +75,13 @@ pub(in crate::publish) struct Inbox {
 impl Inbox {
     /// Takes back a message that was not delivered; says whether it did. `kind` is what the sink knows of a message that did not
     /// come from the spool.
-    pub(in crate::publish) fn take_back(&self, kind: Kind, key: &[u8], payload: &[u8], tally: &Arc<Tally>) -> bool {
+    pub(in crate::publish) fn take_back(
+        &self,
+        kind: Kind,
+        key: &[u8],
+        payload: &[u8],
+        tally: &Arc<Tally>,
+    ) -> bool {
         let part = tally.part();
         let (kind, run) = match part {
             // Of an earlier process: its run is counted nowhere any more.

@@ -22,8 +22,8 @@ const PARTS: usize = 16;
 /// Messages of a part.
 const PART_MESSAGES: usize = 512;
 
-/// Bytes written at once.
-const WRITE_BYTES: usize = 1 << 20;
+/// Bytes written at once; no more than a segment.
+const WRITE_BYTES: u64 = 1 << 20;
 
 /// How often acknowledgements are looked for.
 const SOON: Duration = Duration::from_millis(10);
@@ -73,7 +73,8 @@ impl Worker {
         limit: u64,
     ) -> Self {
         let (sent, buffer) = (VecDeque::new(), Vec::new());
-        let worker = Self { log, sink, orders, shared, limit, sent, rest_until: None, quiet_until: None, buffer };
+        let worker =
+            Self { log, sink, orders, shared, limit, sent, rest_until: None, quiet_until: None, buffer };
         worker.tell();
         worker
     }
@@ -155,7 +156,7 @@ impl Worker {
                         run.take_back_spooled(exchange);
                         run.add_dropped(DropReason::SpoolFull, exchange);
                     }
-                    if self.buffer.len() >= WRITE_BYTES {
+                    if self.buffer.len() as u64 >= WRITE_BYTES.min(self.log.segment_bytes()) {
                         break None;
                     }
                 }
@@ -226,7 +227,7 @@ impl Worker {
             match self.sink.offer(&message) {
                 Ok(()) => {}
                 Err(Refusal::Unfit) => tally.add_dropped(DropReason::DeliveryFailed, 1),
-                Err(Refusal::NotNow) => break,
+                Err(Refusal::NotNow | Refusal::Fails) => break,
             }
             (messages, last) = (messages + 1, Some(end));
         }

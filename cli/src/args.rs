@@ -82,6 +82,9 @@ pub(crate) struct Proxy {
     /// Kafka topic [default: shadowdiff]
     #[arg(long, value_name = "TOPIC")]
     pub(crate) topic: Option<String>,
+    /// Folder for what Kafka does not take now; sent when it does, also after a restart
+    #[arg(long, value_name = "DIR", conflicts_with = "out")]
+    pub(crate) spool: Option<PathBuf>,
     /// Folder to record into, without Kafka
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,

@@ -106,9 +106,11 @@ fn status(state: &State) -> serde_json::Value {
         "delivered": total(&|item| item == Item::Delivered),
         "dropped": total(&|item| matches!(item, Item::Dropped(_))),
         "upgrades": state.account.upgrades(),
+        "spooled": total(&|item| item == Item::Spooled),
         "waiting": published.waiting,
         "under_way": {"exchanges": state.mirrors.used(), "bytes": state.bytes.used()},
-        "publisher": {"to": state.publisher.describe(), "connected": published.connected},
+        "publisher": {"to": state.publisher.describe(), "connected": published.connected,
+            "spool": {"messages": published.spool_messages, "bytes": published.spool_bytes}},
     })
 }
 

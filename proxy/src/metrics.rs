@@ -12,7 +12,7 @@ use crate::state::State;
 use crate::upstream::Upstream;
 
 /// Names of the metrics, without the `_total` of counters, and what they say.
-pub const METRICS: [(&str, &str); 9] = [
+pub const METRICS: [(&str, &str); 12] = [
     ("shadowdiff_responses", "Answers given to clients, by class of status"),
     ("shadowdiff_mirrored", "Requests chosen for a shadow"),
     ("shadowdiff_exchanges", "Exchanges ended, by how the shadow leg ended"),
@@ -22,6 +22,9 @@ pub const METRICS: [(&str, &str); 9] = [
     ("shadowdiff_mirror_inflight", "Mirrored requests under way"),
     ("shadowdiff_mirror_bytes", "Bytes of captured bodies held"),
     ("shadowdiff_publisher_waiting", "Messages taken by the publisher and not yet acknowledged"),
+    ("shadowdiff_spooled", "Exchanges put into the disk spool"),
+    ("shadowdiff_spool_messages", "Messages in the disk spool"),
+    ("shadowdiff_spool_bytes", "Bytes of the disk spool"),
 ];
 
 /// The metrics as OpenMetrics text.
@@ -84,12 +87,15 @@ impl Scrape {
                 ("shadowdiff_exchanges", exchanges),
                 ("shadowdiff_delivered", delivered),
                 ("shadowdiff_dropped", dropped),
+                ("shadowdiff_spooled", vec![(vec![], published.spooled)]),
             ],
             gauges: vec![
                 ("shadowdiff_inflight", inflight),
                 ("shadowdiff_mirror_inflight", vec![(vec![], state.mirrors.used() as u64)]),
                 ("shadowdiff_mirror_bytes", vec![(vec![], state.bytes.used() as u64)]),
                 ("shadowdiff_publisher_waiting", vec![(vec![], published.waiting)]),
+                ("shadowdiff_spool_messages", vec![(vec![], published.spool_messages)]),
+                ("shadowdiff_spool_bytes", vec![(vec![], published.spool_bytes)]),
             ],
         }
     }

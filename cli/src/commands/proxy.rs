@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use exchange::{Item, Ledger};
-use proxy::publish::{Kafka, Publish};
+use proxy::publish::{Kafka, Publish, Spool};
 use tokio::net::TcpListener;
 
 use super::{bind, hostname, listeners, runtime};
@@ -19,7 +19,13 @@ pub(crate) fn run(args: args::Proxy) -> anyhow::Result<u8> {
     let listeners = (listeners(resolved.listen, resolved.threads)?, bind(resolved.admin, "admin")?);
     let mut recording = None;
     let publisher: Arc<dyn Publish> = match &resolved.to {
-        Destination::Kafka(settings) => Arc::new(Kafka::connect(settings.clone()).map_err(Usage::of)?),
+        Destination::Kafka(settings, spool) => {
+            let kafka = Kafka::connect(settings.clone()).map_err(Usage::of)?;
+            match spool {
+                Some(spool) => Arc::new(Spool::open(spool.clone(), kafka).map_err(Usage::of)?),
+                None => Arc::new(kafka),
+            }
+        }
         Destination::Folder(out) => {
             let settings = record::settings(&file, out.clone()).map_err(Usage::of)?;
             let (publisher, thread) = folder::open(settings, &resolved.config.name)?;
@@ -71,10 +77,21 @@ fn tell(ledger: &Ledger, rows: Option<u64>) {
     let mirrored = ledger.total(|item| item == Item::Mirrored);
     let delivered = rows.unwrap_or_else(|| ledger.total(|item| item == Item::Delivered));
     let dropped = ledger.total(|item| matches!(item, Item::Dropped(_)));
-    let lost = mirrored.saturating_sub(delivered);
+    let spooled = ledger.total(|item| item == Item::Spooled);
+    let lost = mirrored.saturating_sub(delivered + spooled);
+    if spooled > 0 {
+        tracing::warn!(spooled, "exchanges wait in the spool: the next start on it sends them");
+    }
     if lost == 0 {
-        tracing::info!(mirrored, delivered, dropped, "stopped");
+        tracing::info!(mirrored, delivered, spooled, dropped, "stopped");
     } else {
-        tracing::error!(mirrored, delivered, dropped, lost, "stopped: not all that was mirrored is recorded");
+        tracing::error!(
+            mirrored,
+            delivered,
+            spooled,
+            dropped,
+            lost,
+            "stopped: not all that was mirrored is recorded"
+        );
     }
 }

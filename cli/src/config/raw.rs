@@ -133,6 +133,8 @@ pub(crate) struct Kafka {
     pub(crate) queue_messages: Option<u32>,
     pub(crate) queue_kib: Option<u32>,
     pub(crate) delivery_timeout_ms: Option<u64>,
+    pub(crate) spool: Option<PathBuf>,
+    pub(crate) spool_bytes: Option<u64>,
     pub(crate) options: BTreeMap<String, String>,
 }
 

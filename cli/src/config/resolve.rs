@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use exchange::Role;
 use proxy::config::{Config, Fraction, Limits, Route, Sampling, Shadow};
-use proxy::publish::KafkaSettings;
+use proxy::publish::{KafkaSettings, SpoolSettings};
 
 use super::raw;
 use super::target::{listener, primary, shadow_target};
@@ -39,7 +39,7 @@ pub(crate) enum Threads {
 /// Where exchanges go.
 #[derive(Debug)]
 pub(crate) enum Destination {
-    Kafka(KafkaSettings),
+    Kafka(KafkaSettings, Option<SpoolSettings>),
     Folder(PathBuf),
 }
 
@@ -90,6 +90,17 @@ pub(crate) fn proxy(flags: &args::Proxy, file: &raw::Raw, hostname: &str) -> any
     Ok(Proxy { config, listen, admin, to, threads: threads(&file.proxy)? })
 }
 
+/// The spool, where one is given: room for a few of the largest messages at least.
+fn spool(flags: &args::Proxy, kafka: &raw::Kafka) -> anyhow::Result<Option<SpoolSettings>> {
+    const LEAST: u64 = 16 << 20;
+    let bytes = kafka.spool_bytes.unwrap_or(SpoolSettings::BYTES);
+    if bytes < LEAST {
+        bail!("spool_bytes of [kafka] is {bytes}: give at least {LEAST} (16 MiB)");
+    }
+    let dir = flags.spool.as_ref().or(kafka.spool.as_ref());
+    Ok(dir.map(|dir| SpoolSettings { dir: dir.clone(), bytes }))
+}
+
 fn destination(flags: &args::Proxy, file: &raw::Raw, max_message: usize) -> anyhow::Result<Destination> {
     if let Some(out) = &flags.out {
         return Ok(Destination::Folder(out.clone()));
@@ -109,7 +120,7 @@ fn destination(flags: &args::Proxy, file: &raw::Raw, max_message: usize) -> anyh
             );
         }
         settings.options = file.kafka.options.clone().into_iter().collect();
-        return Ok(Destination::Kafka(settings));
+        return Ok(Destination::Kafka(settings, spool(flags, &file.kafka)?));
     }
     if let Some(out) = &file.record.out {
         return Ok(Destination::Folder(out.clone()));

@@ -48,8 +48,21 @@ fn a_file_says_it_all() {
     assert_eq!(config.shadows[1].target.name, "control");
     assert!((config.sampling.fraction.get() - 0.05).abs() < 1e-12);
     assert!(
-        matches!(proxy.to, resolve::Destination::Kafka(settings) if settings.topic == "shadowdiff" && settings.options.len() == 1)
+        matches!(proxy.to, resolve::Destination::Kafka(settings, None) if settings.topic == "shadowdiff" && settings.options.len() == 1)
     );
+}
+
+#[test]
+fn a_spool_is_given_by_flag_or_file_and_has_room() {
+    let spool = |line: &str, text: &str| match resolved(line, text).unwrap().to {
+        resolve::Destination::Kafka(_, spool) => spool.unwrap(),
+        other => panic!("{other:?}"),
+    };
+    let line = "shadowdiff proxy --primary http://a:1 --candidate http://b:1 --kafka k:1";
+    let of_file = spool(line, "[kafka]\nspool = 'from-file'\nspool_bytes = 20000000");
+    assert_eq!((of_file.dir.to_str(), of_file.bytes), (Some("from-file"), 20_000_000));
+    let of_flag = spool(&format!("{line} --spool from-flag"), "[kafka]\nspool = 'from-file'");
+    assert_eq!((of_flag.dir.to_str(), of_flag.bytes), (Some("from-flag"), 1 << 30));
 }
 
 #[test]
@@ -84,6 +97,11 @@ fn what_is_missing_or_wrong_is_named_with_its_remedy() {
             "shadowdiff proxy --primary http://a:1 --candidate http://b:1 --kafka k:1",
             "[kafka]\nqueue_messages = 0",
             "at least 1",
+        ),
+        (
+            "shadowdiff proxy --primary http://a:1 --candidate http://b:1 --kafka k:1 --spool s",
+            "[kafka]\nspool_bytes = 1000",
+            "16 MiB",
         ),
         ("shadowdiff proxy --primary ftp://a:1 --candidate http://b:1 --out set", "", "http:// or https://"),
         (

@@ -131,6 +131,10 @@ impl Spool {
                 "the spool holds what an earlier proxy could not deliver: it is sent now"
             );
         }
+        #[allow(
+            clippy::disallowed_methods,
+            reason = "bounded in bytes by `put`; what comes back is bounded by Kafka's queue, and would be lost if it were refused"
+        )]
         let (orders, received) = channel();
         let inbox = Inbox { orders, shared: Arc::default() };
         sink.return_to(inbox.clone());

@@ -8,6 +8,7 @@ mod clients;
 mod delivery;
 mod demo;
 mod fake;
+mod http2;
 mod isolation;
 mod kafka_faults;
 mod ranker;

@@ -27,20 +27,24 @@ const BESIDES_KIB: u64 = 40 << 10;
 /// Bounds of a proxy in a test.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Bounds {
-    /// Mirrored requests under way.
+    /// Mirrored requests under way, those that wait for the shadow too.
     pub(crate) inflight: usize,
+    /// Copies under way at the shadow at once.
+    pub(crate) at_once: usize,
     /// Bytes of captured bodies.
     pub(crate) bytes: usize,
     /// Bytes captured of one body.
     pub(crate) body: usize,
     /// Deadline of the shadow, in milliseconds.
     pub(crate) shadow_ms: u64,
+    /// Worker threads.
+    pub(crate) threads: usize,
 }
 
 impl Default for Bounds {
     fn default() -> Self {
         // The deadline is far beyond a test's load: a shadow that hangs does so for all of it.
-        Self { inflight: 64, bytes: 16 << 20, body: 1 << 20, shadow_ms: 60_000 }
+        Self { inflight: 256, at_once: 64, bytes: 16 << 20, body: 1 << 20, shadow_ms: 60_000, threads: 2 }
     }
 }
 
@@ -48,9 +52,9 @@ impl Bounds {
     pub(crate) fn config(self, dir: &Path, candidate: &str, more: &str) -> String {
         let path = dir.join("config.toml");
         let text = format!(
-            "{more}\n[proxy]\ndrain_ms = 500\n[limits]\nmirror_inflight = {}\nmirror_bytes = {}\nbody_bytes = {}\n\
-             [[shadow]]\nnodes = [\"{candidate}\"]\ntimeout_ms = {}\nconnect_timeout_ms = 1000\n",
-            self.inflight, self.bytes, self.body, self.shadow_ms
+            "{more}\n[proxy]\ndrain_ms = 500\nthreads = {}\n[limits]\nmirror_inflight = {}\nmirror_bytes = {}\nbody_bytes = {}\n\
+             [[shadow]]\nnodes = [\"{candidate}\"]\ntimeout_ms = {}\nconnect_timeout_ms = 1000\nmax_inflight = {}\n",
+            self.threads, self.inflight, self.bytes, self.body, self.shadow_ms, self.at_once
         );
         std::fs::write(&path, text).unwrap();
         path.to_str().unwrap().to_owned()
@@ -74,7 +78,7 @@ pub(crate) fn run(candidate: &str, bounds: Bounds, load: Load, then: impl FnOnce
     load.run(&proxy.url);
     let connections = usize::try_from(load.connections).unwrap();
     // Each client has a connection, and one to the primary; each copy under way at most one.
-    let allowed = descriptors + 2 * connections + bounds.inflight + 8;
+    let allowed = descriptors + 2 * connections + bounds.at_once + 8;
     let open = proxy.process.descriptors();
     assert!(open <= allowed, "{open} descriptors, {descriptors} at the start, {allowed} allowed");
     then(&proxy);

@@ -187,7 +187,6 @@ impl Call {
         let back = answer.back.take();
         let (mut parts, body) = answer.response.into_parts();
         headers::strip_hop_by_hop(&mut parts.headers);
-        parts.extensions.clear();
         parts.version = http::Version::default();
         let (cap, grace) =
             if leg.is_some() { (state.config.limits.body, GRACE) } else { (0, Duration::ZERO) };

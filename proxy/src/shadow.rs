@@ -84,6 +84,7 @@ impl Loaded {
 
     async fn sent(self, upstream: &Upstream) -> Copied {
         let Self { leg: ShadowLeg { state, worker, received, head }, body, captured } = self;
+        let followed = matches!(body, UpstreamBody::Follow(_));
         let mut head = Head::clone(&head);
         headers::mark(&mut head.headers, MARK);
         // It runs to its own deadline, whatever the caller's was.
@@ -110,10 +111,13 @@ impl Loaded {
                 Some(answer)
             }
             Err((outcome, reason)) => {
-                (leg.outcome, leg.reason) = cut_by_request(&state, outcome, reason, &captured);
+                (leg.outcome, leg.reason) = (outcome, reason);
                 None
             }
         };
+        if followed && matches!(leg.outcome, Outcome::ClientGone | Outcome::Reset | Outcome::Incomplete) {
+            cut_by_request(&state, &mut leg, captured).await;
+        }
         leg.latency_us = Some(micros(dispatch.at.elapsed()));
         leg.inflight_peak = Some(dispatch.under_way.peak());
         leg.attempts = leg.attempts.max(u32::from(leg.outcome != Outcome::Refused));
@@ -123,13 +127,11 @@ impl Loaded {
 }
 
 /// A copy that followed its request ends when that is cut or passes a bound: then this, and no fault of the shadow's, is the reason.
-fn cut_by_request(state: &State, outcome: Outcome, reason: String, body: &Captured) -> (Outcome, String) {
-    let captured = body.borrow().clone();
-    match captured {
-        Some(body) if outcome == Outcome::ClientGone || outcome == Outcome::Reset => {
-            not_whole(state, &body).unwrap_or((outcome, reason))
-        }
-        _ => (outcome, reason),
+async fn cut_by_request(state: &State, leg: &mut Leg, mut body: Captured) {
+    if let Some(Some(body)) = state.unless_cut(captured(&mut body)).await
+        && let Some(ending) = not_whole(state, &body)
+    {
+        (leg.outcome, leg.reason) = ending;
     }
 }
 

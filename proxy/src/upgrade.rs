@@ -65,7 +65,6 @@ pub(crate) async fn forward(
     let back = answer.back.take().filter(|_| !agreed);
     let (mut parts, body) = answer.response.into_parts();
     headers::strip_hop_by_hop(&mut parts.headers);
-    parts.extensions.clear();
     state.account.answered(parts.status.as_u16());
     let held = state.bytes.portion();
     let under_way = dispatch.under_way;

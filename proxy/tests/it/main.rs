@@ -3,7 +3,10 @@
 
 mod admin;
 mod bounds;
+mod calls;
 mod faults;
+mod grpc;
+mod protocols;
 mod release;
 mod support;
 mod transparency;

@@ -6,7 +6,7 @@
 //!
 //! Modules, top down: `server` starts and stops; `worker` accepts and serves, with `idle` to notice who is gone; `forward` is one request, with
 //! `deadline`, `finish` and `upgrade`; `mirror` its copies and their pairing, `shadow` one copy; both use `head` and `upstream` (one target), which
-//! uses `nodes`, `pool` and `dial`; below are `tee` (a body and its capture), `load`, `budget`, `sample`, `headers`, `grpc`, `notice` and `account`;
+//! uses `nodes`, `pool` and `dial`; below are `tee` (a body and its capture), `load`, `budget`, `sample`, `headers`, `grpc`, `orca`, `notice` and `account`;
 //! [`publish`] takes what is finished; `admin` and `metrics` tell how it goes; [`config`] is what all are told.
 
 mod account;
@@ -27,6 +27,7 @@ mod metrics;
 mod mirror;
 mod nodes;
 mod notice;
+mod orca;
 mod pool;
 pub mod publish;
 mod reply;

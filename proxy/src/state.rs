@@ -17,6 +17,7 @@ use crate::config::{Config, Target, TlsError};
 use crate::grpc;
 use crate::headers::Redaction;
 use crate::notice::Notice;
+use crate::orca::Reported;
 use crate::publish::Publish;
 use crate::sample::Sampler;
 use crate::shadow::ending;
@@ -106,7 +107,7 @@ impl State {
         leg.status = Some(response.status().as_u16());
         leg.headers = self.redaction.headers(response.headers());
         leg.grpc_status = grpc::status(response.headers());
-        leg.reported_load = leg.header("endpoint-load-metrics").map(str::to_owned);
+        Reported::note(leg);
     }
 
     /// Notes how the body of an answer ended, and with it the leg.
@@ -117,6 +118,7 @@ impl State {
         if let Some(trailers) = &answer.trailers {
             leg.trailers = self.redaction.headers(trailers);
             leg.grpc_status = grpc::status(trailers).or(leg.grpc_status);
+            Reported::note(leg);
         }
         if leg.outcome == Outcome::Answered && call && leg.grpc_status.is_none() {
             // A call says how it ended: one that does not was cut on its way.

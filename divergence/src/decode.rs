@@ -3,9 +3,11 @@
 //! The format is found by request path, headers and body together, never by `content-type` alone: servers leave it out or
 //! mislabel it. A new protocol is a file under `decode/` and a line in `READERS`.
 
+mod classified;
 mod contents;
 mod encoding;
 mod fault;
+mod free;
 mod generate;
 mod generation;
 mod grpc;
@@ -16,9 +18,13 @@ mod names;
 mod openai;
 mod parts;
 mod protobuf;
+mod ranked;
 mod raw;
+mod seldon;
 mod sse;
+mod tables;
 mod tensor;
+mod tensorflow;
 mod tgi;
 mod v1_predictions;
 mod v2_binary;
@@ -102,6 +108,14 @@ pub enum Protocol {
     Tgi,
     /// Triton's generate extension.
     V2Generate,
+    /// TensorFlow Serving over gRPC.
+    TfGrpc,
+    /// Seldon's protocol of version 1.
+    Seldon,
+    /// Comma-separated values.
+    Csv,
+    /// Plain text.
+    Text,
     /// Any JSON, by configured paths.
     JsonPath,
     /// JSON of no known shape, as a [tree](Decoded::tree).
@@ -125,6 +139,10 @@ impl Protocol {
             Self::Rerank => "rerank",
             Self::Tgi => "tgi",
             Self::V2Generate => "v2_generate",
+            Self::TfGrpc => "tf_grpc",
+            Self::Seldon => "seldon",
+            Self::Csv => "csv",
+            Self::Text => "text",
             Self::JsonPath => "json_path",
             Self::Json => "json",
         }
@@ -134,7 +152,7 @@ impl Protocol {
     /// time, so whole numbers and fractions are no difference of type.
     #[must_use]
     pub fn declares_types(self) -> bool {
-        matches!(self, Self::V2Json | Self::V2Binary | Self::V2Grpc)
+        matches!(self, Self::V2Json | Self::V2Binary | Self::V2Grpc | Self::TfGrpc)
     }
 }
 
@@ -149,7 +167,7 @@ pub struct Decoded {
     pub model_version: Option<String>,
     /// Outputs, sorted by name.
     pub outputs: Vec<Output>,
-    /// The answer as a whole, where it is JSON of no known shape ([`Protocol::Json`]): it has no outputs then.
+    /// The answer as a whole, where it is JSON of no known shape ([`Protocol::Json`], or Seldon's `jsonData`): it has no outputs then.
     pub tree: Option<Json<'static>>,
 }
 
@@ -166,6 +184,7 @@ type Reader = fn(&Parts<'_>) -> Option<Result<Decoded, Undecodable>>;
 /// The known formats; the first that takes an answer has it.
 const READERS: &[Reader] = &[
     v2_grpc::read,
+    tensorflow::read,
     openai::read_chat,
     openai::read_completions,
     openai::read_responses,
@@ -176,7 +195,12 @@ const READERS: &[Reader] = &[
     tgi::read,
     v2_binary::read,
     v2_json::read,
+    classified::read,
     v1_predictions::read,
+    seldon::read,
+    tables::read_csv,
+    tables::read_text,
+    free::read,
 ];
 
 /// Decodes an answer.
@@ -203,7 +227,7 @@ pub fn decode(answer: &Answer<'_>, rules: &Rules) -> Result<Decoded, Undecodable
             None => return Err(parts.unknown()),
         },
     };
-    if decoded.outputs.is_empty() {
+    if decoded.outputs.is_empty() && decoded.tree.is_none() {
         return Err(Undecodable::NoOutputs);
     }
     decoded.outputs.sort_by(|a, b| a.name.cmp(&b.name));

@@ -60,9 +60,9 @@ pub enum Undecodable {
     /// JSON whose only message is an error.
     #[error("body is an error message")]
     ErrorBody,
-    /// JSON of no known format.
-    #[error("no known format: configure json_paths")]
-    UnknownFormat,
+    /// A body of a media type that is not read.
+    #[error("media type `{0}` is not supported")]
+    Media(String),
     /// A known format without outputs.
     #[error("no outputs in the answer")]
     NoOutputs,

@@ -23,7 +23,7 @@ fn decode(parts: &Parts<'_>) -> Result<Decoded, Undecodable> {
     let mut errors = Vec::new();
     let mut answers = Vec::new();
     for document in documents {
-        let Json::Object(fields) = document else { return Err(Undecodable::UnknownFormat) };
+        let Json::Object(fields) = document else { return Err(Undecodable::NoOutputs) };
         match document.text_field("error") {
             Some(message) => errors.push(message.to_owned()),
             None => answers.push(outputs(fields)?),

@@ -68,6 +68,12 @@ impl<'a> Parts<'a> {
         events.as_deref().map_err(Clone::clone)
     }
 
+    /// Whether the answer says that it is of a media type.
+    pub(super) fn is_of(&self, media_type: &str) -> bool {
+        let named = header_values(self.headers, "content-type").next().unwrap_or_default();
+        named.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case(media_type)
+    }
+
     /// Whether the path ends with `end`, a slash after it or not.
     pub(super) fn ends_with(&self, end: &str) -> bool {
         self.path.trim_end_matches('/').ends_with(end)
@@ -89,11 +95,12 @@ impl<'a> Parts<'a> {
 
     /// Why no reader took the answer.
     pub(super) fn unknown(&self) -> Undecodable {
+        let media_type = header_values(self.headers, "content-type").next().unwrap_or_default();
         match self.documents() {
             _ if grpc::is_grpc(self.headers) => Undecodable::Method(shortened(self.path)),
-            Err(reason) => reason,
-            Ok(_) if self.field("error").is_some() => Undecodable::ErrorBody,
-            Ok(_) => Undecodable::UnknownFormat,
+            Err(reason) if media_type.is_empty() || media_type.contains("json") || self.is_stream() => reason,
+            Err(_) => Undecodable::Media(shortened(media_type)),
+            Ok(_) => Undecodable::NoOutputs,
         }
     }
 }

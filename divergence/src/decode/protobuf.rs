@@ -25,6 +25,14 @@ impl<'a> Wire<'a> {
     pub(super) fn text(self) -> Result<String, Undecodable> {
         self.bytes().map(|bytes| String::from_utf8_lossy(bytes).into_owned())
     }
+
+    /// A number of a type coded as varint.
+    pub(super) fn varint(self) -> Result<u64, Undecodable> {
+        match self {
+            Self::Varint(value) => Ok(value),
+            _ => Err(BROKEN),
+        }
+    }
 }
 
 const BROKEN: Undecodable = Undecodable::Corrupt("protobuf message");

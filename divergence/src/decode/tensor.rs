@@ -52,6 +52,20 @@ impl Builder {
         self.output.text.push(text);
     }
 
+    /// Repeats the last element until there are as many as `count`.
+    pub(super) fn repeat_last(&mut self, count: usize) {
+        let output = &mut self.output;
+        if let Some(last) = output.values.last().copied() {
+            output.values.resize(count.max(output.values.len()), last);
+        }
+        if let Some(exact) = &mut output.exact {
+            exact.resize(output.values.len(), exact.last().copied().unwrap_or(0));
+        }
+        if let Some(last) = output.text.last().cloned() {
+            output.text.resize(count.max(output.text.len()), last);
+        }
+    }
+
     /// Adds a JSON `null`: NaN among numbers, nothing among text.
     pub(super) fn null(&mut self) {
         self.output.nulls += 1;

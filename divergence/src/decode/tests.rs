@@ -1,10 +1,12 @@
 use super::*;
-use crate::DType;
+use crate::{DType, Json};
 
 mod free;
 mod generated;
 mod grpc;
 mod hostile;
+mod other;
+mod tensorflow;
 mod v2;
 mod wire;
 

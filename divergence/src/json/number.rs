@@ -37,6 +37,12 @@ impl<'a> Number<'a> {
         Self { text: Cow::Borrowed(text) }
     }
 
+    /// The shortest text that reads as this float.
+    #[must_use]
+    pub fn from_f64(value: f64) -> Number<'static> {
+        Number { text: Cow::Owned(value.to_string()) }
+    }
+
     /// The text, as it was written.
     #[must_use]
     pub fn text(&self) -> &str {

@@ -1,10 +1,13 @@
 //! At a bound the copy is dropped, never the primary, and the drop is counted with its reason.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use exchange::{DropReason, Item, Outcome};
 
-use crate::support::{Kept, Proxy, config, echo, hang};
+use tokio::io::AsyncReadExt;
+
+use crate::support::{Kept, Proxy, config, echo, full, hang, send, serve, write};
 
 #[tokio::test]
 async fn a_body_over_the_cap_is_forwarded_whole_and_not_mirrored() {
@@ -77,4 +80,80 @@ async fn sequences_have_no_gaps_whatever_the_order() {
     let mut sequences: Vec<u64> = kept.exchanges().iter().map(|exchange| exchange.sequence).collect();
     sequences.sort_unstable();
     assert_eq!(sequences, (0..50).collect::<Vec<_>>());
+}
+
+#[tokio::test]
+async fn several_workers_serve_and_keep_one_account() {
+    let config = config(echo("a").await, echo("b").await);
+    let bind = || std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let listeners = vec![bind(), bind(), bind()];
+    let addresses: Vec<_> = listeners.iter().map(|listener| listener.local_addr().unwrap()).collect();
+    let kept = Arc::new(Kept::default());
+    let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+    let running = tokio::spawn(proxy::run(config, listeners, None, kept.clone(), async {
+        let _ = stopped.await;
+    }));
+    for address in addresses {
+        for _ in 0..4 {
+            let request = http::Request::post("/x").header("host", "h").body(full("hello")).unwrap();
+            assert_eq!(&send(address, request).await.body[..], b"hello");
+        }
+    }
+    stop.send(()).unwrap();
+    let ledger = running.await.unwrap().unwrap();
+    assert_eq!(ledger.total(|item| item == Item::Outcome(Outcome::Answered)), 12);
+    let mut sequences: Vec<u64> = kept.exchanges().iter().map(|exchange| exchange.sequence).collect();
+    sequences.sort_unstable();
+    assert_eq!(sequences, (0..12).collect::<Vec<_>>());
+}
+
+#[tokio::test]
+async fn a_client_that_does_not_finish_its_head_is_let_go() {
+    let mut config = config(echo("a").await, echo("b").await);
+    config.listener.head_timeout = Duration::from_millis(100);
+    let proxy = Proxy::with(config, Kept::default()).await;
+    for begun in [&b""[..], b"PR", b"POST /x HTTP/1.1\r\nHost: h\r\nX-Slow: "] {
+        let mut client = write(proxy.address, begun).await;
+        let mut rest = Vec::new();
+        // Closed or told 408, and in any case let go.
+        let _ = client.read_to_end(&mut rest).await;
+        assert!(rest.is_empty() || rest.starts_with(b"HTTP/1.1 408"), "{rest:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_head_over_the_bound_is_refused() {
+    let mut config = config(echo("a").await, echo("b").await);
+    config.listener.head_bytes = 8192;
+    let proxy = Proxy::with(config, Kept::default()).await;
+    let request = format!("POST /x HTTP/1.1\r\nHost: h\r\nX-Large: {}\r\n\r\n", "x".repeat(10_000));
+    let mut client = write(proxy.address, request.as_bytes()).await;
+    let mut answer = Vec::new();
+    let _ = client.read_to_end(&mut answer).await;
+    assert!(answer.starts_with(b"HTTP/1.1 431"), "{}", String::from_utf8_lossy(&answer));
+}
+
+#[tokio::test]
+async fn a_primary_at_its_bound_says_so_and_goes_on_when_there_is_a_place() {
+    let go = Arc::new(tokio::sync::Notify::new());
+    let (wait, begun) = (go.clone(), Arc::new(tokio::sync::Notify::new()));
+    let tell = begun.clone();
+    let slow = serve(move |_| {
+        let (wait, tell) = (wait.clone(), tell.clone());
+        async move {
+            tell.notify_one();
+            wait.notified().await;
+            http::Response::new(full("done"))
+        }
+    })
+    .await;
+    let mut config = config(slow, echo("b").await);
+    config.primary.inflight = Some(1);
+    let proxy = Arc::new(Proxy::with(config, Kept::default()).await);
+    let one = proxy.clone();
+    let first = tokio::spawn(async move { one.post("/x", "1").await });
+    begun.notified().await;
+    assert_eq!(proxy.post("/x", "2").await.status, 503);
+    go.notify_one();
+    assert_eq!(first.await.unwrap().status, 200);
 }

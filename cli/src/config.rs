@@ -3,7 +3,10 @@
 pub(crate) mod file;
 pub(crate) mod raw;
 pub(crate) mod record;
+pub(crate) mod redact;
 pub(crate) mod resolve;
+mod rewrite;
+pub(crate) mod secret;
 mod target;
 
 #[cfg(test)]

@@ -3,6 +3,8 @@
 
 mod fraction;
 mod node;
+pub mod redaction;
+pub mod rewrite;
 mod target;
 mod tls;
 
@@ -15,6 +17,8 @@ use crate::resolve::Resolve;
 
 pub use fraction::{Fraction, FractionError};
 pub use node::{Node, NodeError};
+pub use redaction::{Redaction, RedactionError};
+pub use rewrite::{Rewrite, RewriteError};
 pub use target::{Balance, Ejection, HostPolicy, Protocol, Shadow, Target};
 pub use tls::{ClientTls, ServerTls, TlsError, Verify};
 
@@ -39,6 +43,8 @@ pub struct Config {
     pub limits: Limits,
     /// Names of headers and query parameters whose values are secret, besides the built-in ones.
     pub secrets: Vec<String>,
+    /// What of a request or an answer may leave the process.
+    pub redaction: Redaction,
     /// How often the ledger is published.
     pub ledger_every: Duration,
     /// What resolves the names of nodes.
@@ -160,6 +166,12 @@ pub enum ConfigError {
     /// A message bound too small for the facts beside the bodies.
     #[error("max message size {0} is too small: at least 16384 bytes")]
     MessageTooSmall(usize),
+    /// Rules for what may leave that cannot be kept.
+    #[error(transparent)]
+    Redaction(#[from] RedactionError),
+    /// Changes to requests that cannot be made.
+    #[error(transparent)]
+    Rewrite(#[from] RewriteError),
 }
 
 impl Config {
@@ -179,6 +191,7 @@ impl Config {
             if targets().take(index).any(|earlier| earlier.name == target.name) {
                 return Err(ConfigError::Twice(target.name.clone()));
             }
+            target.rewrite.validate(&target.name)?;
             let times = [
                 (Some(target.connect_timeout), "connect timeout"),
                 (target.first_byte_timeout, "first byte timeout"),
@@ -211,6 +224,7 @@ impl Config {
         if limits.message < 16_384 {
             return Err(ConfigError::MessageTooSmall(limits.message));
         }
+        self.redaction.validate(self.routes.iter().map(|route| route.name.as_str()))?;
         Ok(())
     }
 }

@@ -5,7 +5,8 @@ use http::uri::{Authority, PathAndQuery, Scheme};
 use http::{Extensions, HeaderMap, HeaderValue, Method, Request, Uri, Version};
 
 use crate::config::{HostPolicy, Node, Protocol, Target};
-use crate::tee::UpstreamBody;
+use crate::rewrite::{Rest, Rewrite};
+use crate::tee::{Renamed, UpstreamBody};
 use crate::{grpc, headers};
 
 /// The head of a client's request.
@@ -56,8 +57,35 @@ impl Head {
         }
     }
 
+    /// The head and the body with the changes for a target. The JSON of a body that still comes is not changed.
+    pub(crate) fn rewritten(&self, rewrite: &Rewrite, body: UpstreamBody) -> (Self, UpstreamBody) {
+        let mut head = self.clone();
+        let rest = rewrite.head(&mut head.path, &mut head.headers, head.grpc);
+        let body = match (rest, body) {
+            (Rest::Json, UpstreamBody::Again(mut chunks)) => {
+                if let Some(changed) = rewrite.json(&mut head.headers, chunks.pieces()) {
+                    chunks.change(changed);
+                }
+                UpstreamBody::Again(chunks)
+            }
+            (Rest::Grpc(messages), body) => UpstreamBody::Renamed(Box::new(Renamed::new(body, messages))),
+            (_, body) => body,
+        };
+        (head, body)
+    }
+
     /// The request for a node.
     pub(crate) fn request(&self, target: &Target, node: &Node, body: UpstreamBody) -> Request<UpstreamBody> {
+        self.clone().into_request(target, node, body)
+    }
+
+    /// The same, of a head that is not needed any more.
+    pub(crate) fn into_request(
+        self,
+        target: &Target,
+        node: &Node,
+        body: UpstreamBody,
+    ) -> Request<UpstreamBody> {
         let http2 = self.http2_for(target);
         // Said here for every method: left to itself the library takes a GET or HEAD to have no body.
         let framing = match &body {
@@ -65,17 +93,17 @@ impl Head {
             UpstreamBody::Again(copy) if !copy.has_trailers() => Some((CONTENT_LENGTH, copy.length().into())),
             _ => Some((TRANSFER_ENCODING, HeaderValue::from_static("chunked"))),
         };
-        let rewritten = match &body {
+        let length = match &body {
             UpstreamBody::Again(copy) if self.headers.contains_key(CONTENT_LENGTH) => Some(copy.length()),
             _ => None,
         };
         let mut request = Request::new(body);
-        *request.method_mut() = self.method.clone();
-        *request.headers_mut() = self.headers.clone();
-        *request.extensions_mut() = self.extensions.clone();
+        *request.method_mut() = self.method;
+        *request.headers_mut() = self.headers;
+        *request.extensions_mut() = self.extensions;
         let headers = request.headers_mut();
         headers.extend(framing);
-        if let Some(length) = rewritten {
+        if let Some(length) = length {
             headers.insert(CONTENT_LENGTH, length.into());
         }
         match &target.host {
@@ -98,7 +126,7 @@ impl Head {
         } else {
             None
         };
-        *request.uri_mut() = uri(authority, node.tls, self.path.clone());
+        *request.uri_mut() = uri(authority, node.tls, self.path);
         request
     }
 }

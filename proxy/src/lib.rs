@@ -6,7 +6,8 @@
 //!
 //! Modules, top down: `server` starts and stops; `worker` accepts and serves, with `idle` to notice who is gone; `forward` is one request, with
 //! `deadline`, `finish` and `upgrade`; `mirror` its copies and their pairing, `shadow` one copy; both use `head` and `upstream` (one target), which
-//! uses `nodes`, `pool` and `dial`; below are `tee` (a body and its capture), `load`, `budget`, `sample`, `headers`, `grpc`, `orca`, `notice` and `account`;
+//! uses `nodes`, `pool` and `dial`; below are `tee` (a body and its capture), `load`, `budget`, `sample`, `headers`, `grpc`, `orca`, `notice` and `account`,
+//! `rewrite` (what is changed for a target) and `redact` (what must not be recorded), both on `json`;
 //! [`publish`] takes what is finished; `admin` and `metrics` tell how it goes; [`config`] is what all are told.
 
 mod account;
@@ -22,6 +23,7 @@ mod grpc;
 mod head;
 mod headers;
 mod idle;
+mod json;
 mod load;
 mod metrics;
 mod mirror;
@@ -30,8 +32,10 @@ mod notice;
 mod orca;
 mod pool;
 pub mod publish;
+mod redact;
 mod reply;
 pub mod resolve;
+mod rewrite;
 mod sample;
 mod server;
 mod shadow;

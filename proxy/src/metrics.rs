@@ -12,12 +12,13 @@ use crate::state::State;
 use crate::upstream::Upstream;
 
 /// Names of the metrics, without the `_total` of counters, and what they say.
-pub const METRICS: [(&str, &str); 12] = [
+pub const METRICS: [(&str, &str); 13] = [
     ("shadowdiff_responses", "Answers given to clients, by class of status"),
     ("shadowdiff_mirrored", "Requests chosen for a shadow"),
     ("shadowdiff_exchanges", "Exchanges ended, by how the shadow leg ended"),
     ("shadowdiff_delivered", "Exchanges acknowledged by the publisher"),
     ("shadowdiff_dropped", "Exchanges lost before they were acknowledged"),
+    ("shadowdiff_bodies_withheld", "Bodies not recorded because they could not be redacted"),
     ("shadowdiff_inflight", "Requests under way, by leg and node"),
     ("shadowdiff_mirror_inflight", "Mirrored requests under way"),
     ("shadowdiff_mirror_bytes", "Bytes of captured bodies held"),
@@ -79,6 +80,8 @@ impl Scrape {
             .into_iter()
             .zip(snapshot.answers.into_iter().skip(1))
             .map(|(class, n)| (vec![("status", class.into())], n));
+        let withheld = state.redaction.unreadable();
+        let withheld = withheld.map(|(reason, n)| (vec![("reason", reason.to_string())], n));
         let inflight = state.upstreams().flat_map(inflight_of).collect();
         Self {
             counters: vec![
@@ -88,6 +91,7 @@ impl Scrape {
                 ("shadowdiff_delivered", delivered),
                 ("shadowdiff_dropped", dropped),
                 ("shadowdiff_spooled", vec![(vec![], published.spooled)]),
+                ("shadowdiff_bodies_withheld", withheld.collect()),
             ],
             gauges: vec![
                 ("shadowdiff_inflight", inflight),

@@ -59,10 +59,13 @@ impl Pairing {
         let primary = std::mem::replace(&mut self.primary, none);
         let state = self.state.clone();
         // The permit and the captured bodies, of the request and of the answers, count until all is published.
-        let ((primary, answer), (request, shadows)) =
+        let ((mut primary, answer), (body, mut shadows)) =
             tokio::join!(primary_leg(&state, primary), self.shadows());
-        self.publish(request.as_deref(), primary, shadows);
-        drop(answer);
+        let mut request = self.request(body.as_deref());
+        let legs = std::iter::once(&mut primary).chain(shadows.iter_mut().map(|copied| &mut copied.leg));
+        state.redaction.exchange(&mut request, legs).await;
+        self.publish(request, primary, shadows);
+        drop((answer, body));
     }
 
     /// All shadow legs, ended, and the request's body.
@@ -117,8 +120,7 @@ impl Pairing {
         }
     }
 
-    fn publish(self, body: Option<&Capture>, primary: Leg, shadows: Vec<Copied>) {
-        let request = self.request(body);
+    fn publish(self, request: Request, primary: Leg, shadows: Vec<Copied>) {
         let state = self.state;
         let last = shadows.len().saturating_sub(1);
         let mut left = Some((request, primary));
@@ -138,7 +140,7 @@ impl Pairing {
             received_at_us: self.received_at_us,
             method: self.head.method.to_string(),
             path: path.path().to_owned(),
-            query: path.query().map(|query| self.state.redaction.query(query)),
+            query: path.query().and_then(|query| self.state.redaction.query(query)),
             route: self.route.clone(),
             client_connection: self.client_connection,
             headers: recorded,

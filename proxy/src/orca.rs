@@ -12,7 +12,7 @@ mod timing;
 
 use exchange::{Leg, Pairs};
 
-use crate::headers::REDACTED;
+use crate::redact::REDACTED;
 
 /// What was found.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -6,15 +6,12 @@ use std::time::{Duration, Instant};
 use exchange::{Leg, Outcome};
 use http_body_util::BodyExt;
 
+use crate::grpc;
 use crate::head::Head;
 use crate::mirror::{STOPPING, not_whole};
 use crate::state::State;
 use crate::tee::{Capture, Captured, Chunks, End, Follow, Tee, UpstreamBody, captured};
 use crate::upstream::{Dispatch, Upstream, micros};
-use crate::{grpc, headers};
-
-/// Marks a copy, so that a server can tell it from the real request.
-const MARK: &str = "x-shadowdiff-shadow";
 
 /// A shadow leg that has ended.
 #[derive(Debug)]
@@ -85,10 +82,14 @@ impl Loaded {
     async fn sent(self, upstream: &Upstream) -> Copied {
         let Self { leg: ShadowLeg { state, worker, received, head }, body, captured } = self;
         let followed = matches!(body, UpstreamBody::Follow(_));
-        let mut head = Head::clone(&head);
-        headers::mark(&mut head.headers, MARK);
         // It runs to its own deadline, whatever the caller's was.
-        head.headers.remove(grpc::TIMEOUT);
+        let head = if head.headers.contains_key(grpc::TIMEOUT) {
+            let mut untimed = Head::clone(&head);
+            untimed.headers.remove(grpc::TIMEOUT);
+            Arc::new(untimed)
+        } else {
+            head
+        };
         let Some(dispatch) = upstream.dispatch(worker, &head.headers) else {
             let reason =
                 format!("no node of {} is known: its name has not been resolved", upstream.target().name);

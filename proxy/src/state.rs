@@ -15,10 +15,10 @@ use crate::account::Account;
 use crate::budget::Budget;
 use crate::config::{Config, Target, TlsError};
 use crate::grpc;
-use crate::headers::Redaction;
 use crate::notice::Notice;
 use crate::orca::Reported;
 use crate::publish::Publish;
+use crate::redact::Redaction;
 use crate::sample::Sampler;
 use crate::shadow::ending;
 use crate::tee::Capture;
@@ -33,7 +33,7 @@ pub(crate) struct State {
     pub(crate) sampler: Sampler,
     pub(crate) mirrors: Budget,
     pub(crate) bytes: Budget,
-    pub(crate) redaction: Redaction,
+    pub(crate) redaction: Arc<Redaction>,
     pub(crate) account: Account,
     pub(crate) publisher: Arc<dyn Publish>,
     /// Pairings under way.
@@ -77,7 +77,11 @@ impl State {
             sampler: Sampler::new(config.sampling.clone(), config.routes.clone()),
             mirrors: Budget::new(config.limits.mirror_inflight),
             bytes: Budget::new(config.limits.mirror_bytes),
-            redaction: Redaction::new(&config.secrets),
+            redaction: Arc::new(Redaction::new(
+                config.redaction.clone(),
+                &config.secrets,
+                config.limits.body,
+            )),
             account: Account::new(names),
             publisher,
             tasks: TaskTracker::new(),

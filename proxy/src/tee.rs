@@ -6,6 +6,7 @@
 
 mod again;
 mod capture;
+mod renamed;
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -19,6 +20,7 @@ use tokio::time::{Instant, Sleep};
 
 pub(crate) use again::{Chunks, Follow, UpstreamBody};
 pub(crate) use capture::{Capture, Captured, End, Over, captured};
+pub(crate) use renamed::Renamed;
 
 use self::capture::Copy;
 use crate::budget::Portion;

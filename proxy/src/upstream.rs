@@ -21,6 +21,7 @@ use crate::load::{Reading, UnderWay};
 use crate::nodes::{NodeState, Nodes};
 use crate::pool::{self, Lease, Return, Shared, Wire};
 use crate::resolve::Resolve;
+use crate::rewrite::Rewrite;
 use crate::tee::{Captured, Chunks, UpstreamBody, captured};
 
 /// How long to wait for the rest of an upload before it can be sent again.
@@ -34,6 +35,8 @@ const STALE: usize = 8;
 pub(crate) struct Upstream {
     pub(crate) nodes: Nodes,
     tls: Option<TargetTls>,
+    /// What is changed of requests on their way to it.
+    rewrite: Option<Rewrite>,
     resolver: Arc<dyn Resolve>,
     /// Places for requests under way, where they are bounded.
     pub(crate) places: Option<Arc<Semaphore>>,
@@ -85,7 +88,8 @@ impl Upstream {
     pub(crate) fn new(target: Target, workers: usize, resolver: Arc<dyn Resolve>) -> Result<Self, TlsError> {
         let tls = target.nodes.iter().any(|node| node.tls).then(|| TargetTls::new(&target)).transpose()?;
         let places = target.inflight.map(|places| Arc::new(Semaphore::new(places)));
-        Ok(Self { nodes: Nodes::new(target, workers), tls, resolver, places })
+        let rewrite = Rewrite::new(&target.rewrite);
+        Ok(Self { nodes: Nodes::new(target, workers), tls, rewrite, resolver, places })
     }
 
     pub(crate) fn target(&self) -> &Target {
@@ -138,7 +142,14 @@ impl Upstream {
     }
 
     async fn once(&self, dispatch: &Dispatch, head: &Head, body: UpstreamBody) -> Result<Answer, Fault> {
-        let mut request = head.request(self.target(), &dispatch.node.node, body);
+        let node = &dispatch.node.node;
+        let mut request = match &self.rewrite {
+            None => head.request(self.target(), node, body),
+            Some(rewrite) => {
+                let (head, body) = head.rewritten(rewrite, body);
+                head.into_request(self.target(), node, body)
+            }
+        };
         let http2 = head.http2_for(self.target());
         for attempt in 0.. {
             let pooled = if attempt < STALE { self.pooled(dispatch, http2) } else { None };

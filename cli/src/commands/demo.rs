@@ -196,6 +196,7 @@ fn config(primary: Vec<Node>, candidate: Vec<Node>) -> Config {
     let (mut primary, mut candidate) = (Target::new("primary", primary), Target::new("candidate", candidate));
     primary.first_byte_timeout = Some(Duration::from_secs(10));
     candidate.total_timeout = Some(Duration::from_secs(10));
+    candidate.rewrite = proxy::config::Rewrite::of_copies();
     Config {
         name: "demo".into(),
         run: exchange::Uuid::now_v7().to_string(),
@@ -206,6 +207,7 @@ fn config(primary: Vec<Node>, candidate: Vec<Node>) -> Config {
         sampling: Sampling { fraction: Fraction::ALL, by_header: None, seed: 0 },
         limits: Limits::default(),
         secrets: Vec::new(),
+        redaction: proxy::config::Redaction::default(),
         ledger_every: Duration::from_secs(10),
         resolver: Arc::new(proxy::resolve::System),
         drain: Duration::from_secs(10),

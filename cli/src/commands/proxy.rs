@@ -16,6 +16,11 @@ use crate::{args, folder};
 pub(crate) fn run(args: args::Proxy) -> anyhow::Result<u8> {
     let file = file::read(args.config.as_deref())?;
     let resolved = resolve::proxy(&args, &file, &hostname()).map_err(Usage::of)?;
+    if resolved.config.redaction.key.as_ref().is_some_and(|key| !key.is_lasting()) {
+        tracing::warn!(
+            "hashes of [redact] are equal within this start of this proxy only: name a key_file or key_env"
+        );
+    }
     let listeners = (listeners(resolved.listen, resolved.threads)?, bind(resolved.admin, "admin")?);
     let mut recording = None;
     let publisher: Arc<dyn Publish> = match &resolved.to {

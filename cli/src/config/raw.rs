@@ -1,6 +1,9 @@
 //! The file as it is written: every key optional, unknown keys refused, units in the names.
 //! `docs/shadowdiff.toml` explains each key; a test holds the two together.
 
+pub(crate) mod redact;
+pub(crate) mod rewrite;
+
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -17,6 +20,7 @@ pub(crate) struct Raw {
     pub(crate) primary: Target,
     pub(crate) shadow: Vec<Target>,
     pub(crate) route: Vec<Route>,
+    pub(crate) redact: redact::Redact,
     pub(crate) kafka: Kafka,
     pub(crate) record: Record,
     pub(crate) compare: divergence::Rules,
@@ -79,6 +83,7 @@ pub(crate) struct Target {
     pub(crate) resolve_every_ms: Option<u64>,
     pub(crate) host: Option<String>,
     pub(crate) protocol: Option<String>,
+    pub(crate) rewrite: rewrite::Rewrite,
     pub(crate) tls: Tls,
 }
 

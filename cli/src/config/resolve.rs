@@ -10,8 +10,8 @@ use exchange::Role;
 use proxy::config::{Config, Fraction, Limits, Route, Sampling, Shadow};
 use proxy::publish::{KafkaSettings, SpoolSettings};
 
-use super::raw;
 use super::target::{listener, primary, shadow_target};
+use super::{raw, redact};
 use crate::args;
 
 /// Topic without a word about it.
@@ -79,6 +79,7 @@ pub(crate) fn proxy(flags: &args::Proxy, file: &raw::Raw, hostname: &str) -> any
         sampling: Sampling { fraction: fraction(sample)?, by_header, seed: file.proxy.sample_seed },
         limits,
         secrets: file.proxy.secrets.clone(),
+        redaction: redact::redaction(&file.redact)?,
         ledger_every: Duration::from_millis(file.proxy.ledger_every_ms.unwrap_or(10_000).max(100)),
         resolver: Arc::new(proxy::resolve::System),
         drain: Duration::from_millis(file.proxy.drain_ms.unwrap_or(20_000)),

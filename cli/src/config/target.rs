@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use proxy::config::{
-    Balance, ClientTls, Ejection, HostPolicy, Listener, Node, Protocol, ServerTls, Target, Verify,
+    Balance, ClientTls, Ejection, HostPolicy, Listener, Node, Protocol, Rewrite, ServerTls, Target, Verify,
 };
 
-use super::raw;
+use super::{raw, rewrite};
 
 /// Deadline of the head of the primary's answer without a word about it.
 const PRIMARY_TIMEOUT: Duration = Duration::from_secs(60);
@@ -57,6 +57,7 @@ pub(crate) fn primary(raw: &raw::Target, urls: &[String]) -> anyhow::Result<Targ
     let first_byte = raw.first_byte_timeout_ms.or(raw.timeout_ms);
     target.first_byte_timeout = Some(first_byte.map_or(PRIMARY_TIMEOUT, Duration::from_millis));
     target.eject = ejection(raw, EJECT_FAILURES);
+    target.rewrite = rewrite_of(raw, false, &target.name)?;
     Ok(target)
 }
 
@@ -70,7 +71,12 @@ pub(crate) fn shadow_target(raw: &raw::Target, urls: &[String], name: &str) -> a
     target.total_timeout = Some(total.map_or(SHADOW_TIMEOUT, Duration::from_millis));
     target.inflight = Some(raw.max_inflight.unwrap_or(SHADOW_INFLIGHT));
     target.eject = ejection(raw, 0);
+    target.rewrite = rewrite_of(raw, true, &target.name)?;
     Ok(target)
+}
+
+fn rewrite_of(raw: &raw::Target, copies: bool, name: &str) -> anyhow::Result<Rewrite> {
+    rewrite::rewrite(&raw.rewrite, copies).with_context(|| format!("rewrite of {name}"))
 }
 
 fn ejection(raw: &raw::Target, default: u32) -> Option<Ejection> {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use exchange::Role;
 use http::HeaderName;
 
-use super::{ClientTls, Node};
+use super::{ClientTls, Node, Rewrite};
 
 /// One deployment: a set of nodes that serve the same thing.
 #[derive(Debug, Clone)]
@@ -34,6 +34,8 @@ pub struct Target {
     pub host: HostPolicy,
     /// Which HTTP the nodes are spoken to in.
     pub protocol: Protocol,
+    /// What is changed of requests on their way to it.
+    pub rewrite: Rewrite,
     /// How `https` nodes are verified, and who the proxy says it is.
     pub tls: ClientTls,
 }
@@ -55,6 +57,7 @@ impl Target {
             resolve_every: Duration::from_secs(5),
             host: HostPolicy::default(),
             protocol: Protocol::default(),
+            rewrite: Rewrite::default(),
             tls: ClientTls::default(),
         }
     }

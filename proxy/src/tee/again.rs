@@ -10,12 +10,14 @@ use hyper::body::Incoming;
 use tokio::sync::mpsc;
 
 use super::capture::{Capture, Part};
-use super::{Broken, Tee};
+use super::{Broken, Renamed, Tee};
 
 /// A whole capture sent again, with its exact length.
 #[derive(Debug, Clone)]
 pub(crate) struct Chunks {
     capture: Arc<Capture>,
+    /// What is sent in place of the chunks of the capture.
+    changed: Option<Arc<Vec<Bytes>>>,
     next: usize,
     left: u64,
     trailers: bool,
@@ -24,7 +26,19 @@ pub(crate) struct Chunks {
 impl Chunks {
     pub(crate) fn new(capture: Arc<Capture>) -> Self {
         let trailers = capture.trailers.is_some();
-        Self { left: capture.length, capture, next: 0, trailers }
+        Self { left: capture.length, capture, changed: None, next: 0, trailers }
+    }
+
+    /// All its bytes.
+    pub(crate) fn pieces(&self) -> &[Bytes] {
+        self.changed.as_ref().map_or(&self.capture.chunks, |changed| changed)
+    }
+
+    /// Sends other bytes, from the first on.
+    pub(crate) fn change(&mut self, pieces: Vec<Bytes>) {
+        self.left = pieces.iter().map(|piece| piece.len() as u64).sum();
+        self.next = 0;
+        self.changed = Some(Arc::new(pieces));
     }
 
     /// Length in bytes of what is left.
@@ -47,7 +61,7 @@ impl Body for Chunks {
         _: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
         let this = self.get_mut();
-        if let Some(chunk) = this.capture.chunks.get(this.next).cloned() {
+        if let Some(chunk) = this.pieces().get(this.next).cloned() {
             this.next += 1;
             this.left -= chunk.len() as u64;
             return Poll::Ready(Some(Ok(Frame::data(chunk))));
@@ -120,6 +134,8 @@ pub(crate) enum UpstreamBody {
     Again(Chunks),
     /// A copy of one that still comes.
     Follow(Follow),
+    /// One of these whose messages name other models.
+    Renamed(Box<Renamed>),
 }
 
 impl Body for UpstreamBody {
@@ -131,6 +147,7 @@ impl Body for UpstreamBody {
             Self::Live(body) => Pin::new(body).poll_frame(cx),
             Self::Again(body) => Pin::new(body).poll_frame(cx),
             Self::Follow(body) => Pin::new(body).poll_frame(cx),
+            Self::Renamed(body) => Pin::new(&mut **body).poll_frame(cx),
         }
     }
 
@@ -139,6 +156,7 @@ impl Body for UpstreamBody {
             Self::Live(body) => body.is_end_stream(),
             Self::Again(body) => body.is_end_stream(),
             Self::Follow(body) => body.is_end_stream(),
+            Self::Renamed(body) => body.is_end_stream(),
         }
     }
 
@@ -147,6 +165,7 @@ impl Body for UpstreamBody {
             Self::Live(body) => body.size_hint(),
             Self::Again(body) => body.size_hint(),
             Self::Follow(body) => body.size_hint(),
+            Self::Renamed(body) => body.size_hint(),
         }
     }
 }

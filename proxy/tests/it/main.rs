@@ -7,6 +7,8 @@ mod calls;
 mod faults;
 mod grpc;
 mod protocols;
+mod redaction;
 mod release;
+mod rewrite;
 mod support;
 mod transparency;

@@ -175,6 +175,7 @@ pub(crate) fn config(primary: SocketAddr, candidate: SocketAddr) -> Config {
     primary.first_byte_timeout = Some(Duration::from_secs(10));
     let mut candidate = target("candidate", candidate);
     candidate.total_timeout = Some(Duration::from_secs(10));
+    candidate.rewrite = proxy::config::Rewrite::of_copies();
     Config {
         name: "test".into(),
         run: "run".into(),
@@ -185,6 +186,7 @@ pub(crate) fn config(primary: SocketAddr, candidate: SocketAddr) -> Config {
         sampling: Sampling { fraction: Fraction::ALL, by_header: None, seed: 0 },
         limits: Limits::default(),
         secrets: vec![],
+        redaction: proxy::config::Redaction::default(),
         ledger_every: Duration::from_secs(3600),
         resolver: Arc::new(proxy::resolve::System),
         drain: Duration::from_secs(10),

@@ -29,6 +29,7 @@ pub(super) struct Part {
 impl Tally {
     /// The count of messages of one kind and run on their way from the spool. Their run's count follows it.
     pub(super) fn part_of(kind: Kind, run: Option<Arc<Self>>) -> Self {
+        let run = run.filter(|_| kind == Kind::Exchange);
         Self { part: Some(Part { kind, run, returned: AtomicU64::new(0) }), ..Self::default() }
     }
 

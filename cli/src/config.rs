@@ -8,6 +8,7 @@ pub(crate) mod resolve;
 mod rewrite;
 pub(crate) mod secret;
 mod target;
+mod traces;
 
 #[cfg(test)]
 mod documented;

@@ -105,6 +105,10 @@ fn status(state: &State) -> serde_json::Value {
         "ended": total(&|item| matches!(item, Item::Outcome(_))),
         "delivered": total(&|item| item == Item::Delivered),
         "dropped": total(&|item| matches!(item, Item::Dropped(_))),
+        "traces": state.traces.as_ref().map(|traces| {
+            let (sent, dropped) = traces.counts();
+            json!({"spans_sent": sent, "spans_dropped": dropped})
+        }),
         "upgrades": state.account.upgrades(),
         "spooled": total(&|item| item == Item::Spooled),
         "waiting": published.waiting,

@@ -7,6 +7,7 @@ pub mod redaction;
 pub mod rewrite;
 mod target;
 mod tls;
+mod traces;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,6 +22,7 @@ pub use redaction::{Redaction, RedactionError};
 pub use rewrite::{Rewrite, RewriteError};
 pub use target::{Balance, Ejection, HostPolicy, Protocol, Shadow, Target};
 pub use tls::{ClientTls, ServerTls, TlsError, Verify};
+pub use traces::Traces;
 
 /// All that the proxy needs to know.
 #[derive(Debug, Clone)]
@@ -47,6 +49,8 @@ pub struct Config {
     pub redaction: Redaction,
     /// How often the ledger is published.
     pub ledger_every: Duration,
+    /// Traces of mirrored requests; none makes none.
+    pub traces: Option<Traces>,
     /// What resolves the names of nodes.
     pub resolver: Arc<dyn Resolve>,
     /// How long an orderly stop may take before what is in flight is cut.

@@ -127,7 +127,7 @@ impl Pairing {
         for (index, (copied, shadow)) in shadows.into_iter().zip(self.legs).enumerate() {
             let both = if index == last { left.take() } else { left.clone() };
             let Some((request, primary)) = both else { continue };
-            publish(&state, request, primary, copied.leg, shadow);
+            publish(&state, request, primary, copied.leg, shadow, index == 0);
         }
     }
 
@@ -212,7 +212,7 @@ async fn primary_leg(state: &State, primary: oneshot::Receiver<Primary>) -> (Leg
     (leg, answer)
 }
 
-fn publish(state: &State, request: Request, primary: Leg, shadow: Leg, target: usize) {
+fn publish(state: &State, request: Request, primary: Leg, shadow: Leg, target: usize, first: bool) {
     state.account.ended(target, shadow.outcome, shadow.inflight);
     let configured = &state.config.shadows[target];
     let id = exchange::Uuid::now_v7();
@@ -227,6 +227,9 @@ fn publish(state: &State, request: Request, primary: Leg, shadow: Leg, target: u
         shadow_target: configured.target.name.clone(),
         shadow_role: configured.role,
     };
+    if let Some(traces) = &state.traces {
+        traces.note(&exchange, first);
+    }
     let message = Message {
         kind: Kind::Exchange,
         key: Bytes::copy_from_slice(id.as_bytes()),

@@ -43,7 +43,8 @@ impl NodeState {
             node,
             load: Load::new(),
             addresses: ArcSwap::from_pointee(addresses),
-            pools: (0..workers).map(|_| Pool::new()).collect(),
+            // One more, for requests of the proxy's own.
+            pools: (0..=workers).map(|_| Pool::new()).collect(),
             notice: Notice::new(),
             begun: Instant::now(),
             failures: AtomicU32::new(0),
@@ -253,6 +254,11 @@ impl Nodes {
             NodeState::new(node, vec![address], self.workers)
         };
         found.into_iter().map(one).collect()
+    }
+
+    /// The number of the pool for requests of the proxy's own.
+    pub(crate) fn own(&self) -> usize {
+        self.workers
     }
 
     /// Closes connections that nobody needs any more.

@@ -36,6 +36,11 @@ impl Notice {
         first.then(|| self.failures.swap(0, Ordering::Relaxed))
     }
 
+    /// Counts a failure; gives the number to tell when it is time to.
+    pub(crate) fn due_now(&self) -> Option<u64> {
+        self.due(Instant::now())
+    }
+
     /// Tells of a leg that failed.
     pub(crate) fn failed(&self, target: &str, leg: &Leg) {
         if let Some(failures) = self.due(Instant::now()) {

@@ -16,6 +16,8 @@ use crate::admin;
 use crate::config::{Config, ConfigError};
 use crate::publish::{Kind, Message, Publish};
 use crate::state::State;
+use crate::traces::{Exporter, Traces};
+use crate::upstream::Upstream;
 use crate::worker::Worker;
 
 /// How long the publisher may take for what is left at a stop: with the drain, less than the 30 s that a supervisor commonly gives.
@@ -26,6 +28,9 @@ const FLUSH_LEDGER: Duration = Duration::from_secs(2);
 
 /// How long the first resolution of names may hold up the start.
 const RESOLVE_FIRST: Duration = Duration::from_secs(2);
+
+/// How long the last traces may take.
+const LAST_TRACES: Duration = Duration::from_secs(2);
 
 /// Why a proxy did not run.
 #[derive(Debug, thiserror::Error)]
@@ -57,9 +62,11 @@ pub async fn run(
     let every = config.ledger_every;
     let tls = config.listener.tls.as_ref().map(|tls| tls.build().map(TlsAcceptor::from));
     let tls = tls.transpose().map_err(ConfigError::from)?;
-    let state = State::new(config, listeners.len(), publisher).map_err(ConfigError::from)?;
+    let (traces, exporter) = traces(&config)?.unzip();
+    let state = State::new(config, listeners.len(), publisher, traces).map_err(ConfigError::from)?;
     let state = Arc::new(state);
     let resolving = resolve(&state).await;
+    let exporter = exporter.map(|exporter| tokio::spawn(exporter.run(state.over.clone())));
     let workers = start(&state, tls, listeners)?;
     let admin = admin.map(|listener| tokio::spawn(admin::serve(listener, state.clone())));
     let ledgers = tokio::spawn(publish_ledgers(state.clone(), every));
@@ -88,10 +95,21 @@ pub async fn run(
     }
     state.over.cancel();
     let ledger = close(&state, threads).await;
+    if let Some(exporter) = exporter {
+        // The last spans are worth a moment, not more.
+        let _ = tokio::time::timeout(LAST_TRACES, exporter).await;
+    }
     if let Some(admin) = admin {
         admin.abort();
     }
     Ok(ledger)
+}
+
+/// Both ends of the way to the trace collector, where there is one.
+fn traces(config: &Config) -> Result<Option<(Traces, Exporter)>, ConfigError> {
+    let Some(settings) = config.traces.clone() else { return Ok(None) };
+    let upstream = Upstream::new(settings.collector.clone(), 0, config.resolver.clone())?;
+    Ok(Some(Traces::new(settings, upstream, &config.name)))
 }
 
 /// A worker that was started.

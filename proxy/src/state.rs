@@ -22,6 +22,7 @@ use crate::redact::Redaction;
 use crate::sample::Sampler;
 use crate::shadow::ending;
 use crate::tee::Capture;
+use crate::traces::Traces;
 use crate::upstream::Upstream;
 
 /// The shared state of one running proxy.
@@ -36,6 +37,8 @@ pub(crate) struct State {
     pub(crate) redaction: Arc<Redaction>,
     pub(crate) account: Account,
     pub(crate) publisher: Arc<dyn Publish>,
+    /// The way to the trace collector, where there is one.
+    pub(crate) traces: Option<Traces>,
     /// Pairings under way.
     pub(crate) tasks: TaskTracker,
     /// Cancelled when the drain deadline has passed.
@@ -64,7 +67,12 @@ impl State {
     ///
     /// # Errors
     /// When a file is not what it should be.
-    pub(crate) fn new(config: Config, workers: usize, publisher: Arc<dyn Publish>) -> Result<Self, TlsError> {
+    pub(crate) fn new(
+        config: Config,
+        workers: usize,
+        publisher: Arc<dyn Publish>,
+        traces: Option<Traces>,
+    ) -> Result<Self, TlsError> {
         let names = config.shadows.iter().map(|shadow| shadow.target.name.clone()).collect();
         let upstream = |target: &Target| Upstream::new(target.clone(), workers, config.resolver.clone());
         Ok(Self {
@@ -84,6 +92,7 @@ impl State {
             )),
             account: Account::new(names),
             publisher,
+            traces,
             tasks: TaskTracker::new(),
             cut: CancellationToken::new(),
             stop: CancellationToken::new(),

@@ -17,7 +17,7 @@ use tokio::sync::Semaphore;
 use crate::config::{Node, Target, TlsError};
 use crate::dial::{Dial, DialError, TargetTls};
 use crate::head::Head;
-use crate::load::{Reading, UnderWay};
+use crate::load::{Load, Reading, UnderWay};
 use crate::nodes::{NodeState, Nodes};
 use crate::pool::{self, Lease, Return, Shared, Wire};
 use crate::resolve::Resolve;
@@ -104,6 +104,13 @@ impl Upstream {
     /// Chooses the next node and counts the request on it; `None` while no node is known.
     pub(crate) fn dispatch(&self, worker: usize, headers: &HeaderMap) -> Option<Dispatch> {
         self.nodes.choose(headers).map(|node| dispatch_to(node, worker))
+    }
+
+    /// A request of the proxy's own to a node, which is not counted as load on it.
+    pub(crate) fn dispatch_own(&self, node: &Arc<NodeState>) -> Dispatch {
+        let (at, load) = (Instant::now(), Load::new());
+        let (reading, under_way) = load.enter(at);
+        Dispatch { node: node.clone(), at, worker: self.nodes.own(), reading, under_way }
     }
 
     /// Counts the request on the node after the one that refused it, if there is another.

@@ -209,6 +209,7 @@ fn config(primary: Vec<Node>, candidate: Vec<Node>) -> Config {
         secrets: Vec::new(),
         redaction: proxy::config::Redaction::default(),
         ledger_every: Duration::from_secs(10),
+        traces: None,
         resolver: Arc::new(proxy::resolve::System),
         drain: Duration::from_secs(10),
     }

@@ -25,6 +25,7 @@ fn the_example_is_a_valid_configuration_with_every_key() {
         "[proxy]",
         "[listener]",
         "[limits]",
+        "[traces]",
         "[primary]",
         "[primary.tls]",
         "[shadow.rewrite]",

@@ -17,6 +17,7 @@ pub(crate) struct Raw {
     pub(crate) proxy: Proxy,
     pub(crate) listener: Listener,
     pub(crate) limits: Limits,
+    pub(crate) traces: Traces,
     pub(crate) primary: Target,
     pub(crate) shadow: Vec<Target>,
     pub(crate) route: Vec<Route>,
@@ -95,6 +96,14 @@ pub(crate) struct Tls {
     pub(crate) cert: Option<PathBuf>,
     pub(crate) key: Option<PathBuf>,
     pub(crate) verify: Option<bool>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Traces {
+    pub(crate) endpoint: Option<String>,
+    pub(crate) sample: Option<String>,
+    pub(crate) tls: Tls,
 }
 
 #[derive(Debug, Deserialize)]

@@ -11,6 +11,7 @@ use proxy::config::{Config, Fraction, Limits, Route, Sampling, Shadow};
 use proxy::publish::{KafkaSettings, SpoolSettings};
 
 use super::target::{listener, primary, shadow_target};
+use super::traces::traces;
 use super::{raw, redact};
 use crate::args;
 
@@ -81,6 +82,7 @@ pub(crate) fn proxy(flags: &args::Proxy, file: &raw::Raw, hostname: &str) -> any
         secrets: file.proxy.secrets.clone(),
         redaction: redact::redaction(&file.redact)?,
         ledger_every: Duration::from_millis(file.proxy.ledger_every_ms.unwrap_or(10_000).max(100)),
+        traces: traces(&file.traces)?,
         resolver: Arc::new(proxy::resolve::System),
         drain: Duration::from_millis(file.proxy.drain_ms.unwrap_or(20_000)),
     };

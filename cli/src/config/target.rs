@@ -138,7 +138,7 @@ fn balance(raw: &raw::Target, name: &str) -> anyhow::Result<Balance> {
     })
 }
 
-fn tls(raw: &raw::Tls, name: &str) -> anyhow::Result<ClientTls> {
+pub(crate) fn tls(raw: &raw::Tls, name: &str) -> anyhow::Result<ClientTls> {
     let verify = match (&raw.ca, raw.verify) {
         (Some(_), Some(false)) => bail!("tls of {name}: ca and verify = false contradict each other"),
         (Some(ca), _) => Verify::Ca(ca.clone()),

@@ -15,6 +15,9 @@ impl Fraction {
     /// Everything.
     pub const ALL: Self = Self(1.0);
 
+    /// Nothing.
+    pub const NONE: Self = Self(0.0);
+
     /// The share as a number.
     #[must_use]
     pub fn get(self) -> f64 {

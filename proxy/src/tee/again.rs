@@ -41,6 +41,11 @@ impl Chunks {
         self.changed = Some(Arc::new(pieces));
     }
 
+    /// A body that was never captured.
+    pub(crate) fn of(bytes: Bytes) -> Self {
+        Self::new(Arc::new(Capture::of(bytes)))
+    }
+
     /// Length in bytes of what is left.
     pub(crate) fn length(&self) -> u64 {
         self.left

@@ -7,7 +7,7 @@ use bytes::{Bytes, BytesMut};
 use http::HeaderMap;
 use tokio::sync::{mpsc, watch};
 
-use crate::budget::Portion;
+use crate::budget::{Budget, Portion};
 use crate::load::UnderWay;
 
 /// Chunks of fewer bytes are joined: kept one by one, they would cost more than the bytes that are counted.
@@ -55,6 +55,21 @@ pub(crate) struct Capture {
 }
 
 impl Capture {
+    /// A whole body that nothing streamed.
+    pub(crate) fn of(bytes: Bytes) -> Self {
+        Self {
+            length: bytes.len() as u64,
+            chunks: if bytes.is_empty() { Vec::new() } else { vec![bytes] },
+            trailers: None,
+            end: End::Complete,
+            over: None,
+            ended: Instant::now(),
+            reader_left: false,
+            inflight_peak: None,
+            _held: Budget::new(0).portion(),
+        }
+    }
+
     /// Whether `chunks` are the whole body.
     pub(crate) fn whole(&self) -> bool {
         self.end == End::Complete && self.over.is_none()

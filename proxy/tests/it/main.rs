@@ -11,4 +11,5 @@ mod redaction;
 mod release;
 mod rewrite;
 mod support;
+mod traces;
 mod transparency;

@@ -188,6 +188,7 @@ pub(crate) fn config(primary: SocketAddr, candidate: SocketAddr) -> Config {
         secrets: vec![],
         redaction: proxy::config::Redaction::default(),
         ledger_every: Duration::from_secs(3600),
+        traces: None,
         resolver: Arc::new(proxy::resolve::System),
         drain: Duration::from_secs(10),
     }

@@ -185,6 +185,8 @@ type Reader = fn(&Parts<'_>) -> Option<Result<Decoded, Undecodable>>;
 const READERS: &[Reader] = &[
     v2_grpc::read,
     tensorflow::read,
+    v2_binary::read,
+    v2_json::read,
     openai::read_chat,
     openai::read_completions,
     openai::read_responses,
@@ -193,8 +195,6 @@ const READERS: &[Reader] = &[
     openai::read_rerank,
     generate::read,
     tgi::read,
-    v2_binary::read,
-    v2_json::read,
     classified::read,
     v1_predictions::read,
     seldon::read,

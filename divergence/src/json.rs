@@ -3,6 +3,7 @@
 //! Reading is lenient, because inference servers are: bare `NaN`, `Infinity` and `-Infinity` (also as C prints them: `nan`, `inf`) are
 //! numbers, text that is not valid UTF-8 or holds half of a surrogate pair has U+FFFD in its place. Everything else is RFC 8259.
 
+mod float;
 mod number;
 mod parse;
 

@@ -37,8 +37,7 @@ fn classes(result: &Json<'_>) -> Result<Output, Undecodable> {
                 Json::Number(label) => label.text().to_owned(),
                 _ => return Err(wrong()),
             };
-            let (score, printed) = score.read();
-            ranked.add(label, score, printed)?;
+            ranked.add(label, score.as_f64(), score.printed())?;
         }
     }
     ranked.output(NAME, DType::Fp64)

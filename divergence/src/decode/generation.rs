@@ -81,11 +81,10 @@ impl Choice {
     }
 
     fn number(&mut self, number: &Number<'_>) -> f64 {
-        let (value, printed) = number.read();
-        if let Some(printed) = printed {
+        if let Some(printed) = number.printed() {
             self.printed = Some(self.printed.unwrap_or_default().or(printed));
         }
-        value
+        number.as_f64()
     }
 
     /// The outputs; of a choice after the first, its number in their names.

@@ -100,11 +100,10 @@ impl Builder {
 
     /// Adds a printed number to a floating output.
     fn number(&mut self, number: &Number<'_>) {
-        let (value, printed) = number.read();
-        if let Some(printed) = printed {
+        if let Some(printed) = number.printed() {
             self.output.printed = Some(self.output.printed.unwrap_or_default().or(printed));
         }
-        self.float(value);
+        self.float(number.as_f64());
     }
 
     /// Adds numbers of the declared type.
@@ -163,7 +162,13 @@ pub(super) fn fill(builder: &mut Builder, value: &Json<'_>) -> Result<(), Fault>
         View::Leaf(leaf) => builder.leaf(leaf),
         View::Array(items) => {
             builder.reserve(items.len());
-            items.iter().try_for_each(|item| fill(builder, item))
+            items.iter().try_for_each(|item| match item {
+                Json::Number(number) if builder.output.dtype.is_float() => {
+                    builder.number(number);
+                    Ok(())
+                }
+                item => fill(builder, item),
+            })
         }
         View::Object(_) => Err(builder.wrong()),
     }

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::float::Scan;
 use super::{Json, Number};
 
 /// Why bytes are not read as JSON.
@@ -51,6 +52,7 @@ impl<'a> Parser<'a> {
         self.bytes.get(self.at).copied()
     }
 
+    #[inline]
     fn blank(&mut self) {
         while let Some(b' ' | b'\n' | b'\r' | b'\t') = self.peek() {
             self.at += 1;
@@ -66,7 +68,7 @@ impl<'a> Parser<'a> {
 
     fn value(&mut self, depth: usize) -> Result<Json<'a>, JsonError> {
         self.blank();
-        self.room = self.room.checked_sub(1).ok_or(JsonError::TooMany(self.limit))?;
+        self.count()?;
         match self.peek() {
             Some(b'{' | b'[') if depth == Json::MAX_DEPTH => Err(JsonError::Depth(self.at)),
             Some(b'{') => self.object(depth + 1),
@@ -77,6 +79,12 @@ impl<'a> Parser<'a> {
             Some(b'n') if self.bytes[self.at..].starts_with(b"null") => self.word("null", Json::Null),
             _ => self.number().map(Json::Number),
         }
+    }
+
+    /// Counts one more value.
+    fn count(&mut self) -> Result<(), JsonError> {
+        self.room = self.room.checked_sub(1).ok_or(JsonError::TooMany(self.limit))?;
+        Ok(())
     }
 
     fn word(&mut self, word: &'static str, value: Json<'a>) -> Result<Json<'a>, JsonError> {
@@ -95,10 +103,20 @@ impl<'a> Parser<'a> {
             return Ok(Json::Array(items));
         }
         loop {
-            items.push(self.value(depth)?);
             self.blank();
-            if self.take(b']') {
-                return Ok(Json::Array(items));
+            // Long arrays are numbers, and these need no more than this.
+            items.push(match self.peek() {
+                Some(b'0'..=b'9' | b'-') => {
+                    self.count()?;
+                    Json::Number(self.number()?)
+                }
+                _ => self.value(depth)?,
+            });
+            if self.peek() != Some(b',') {
+                self.blank();
+                if self.take(b']') {
+                    return Ok(Json::Array(items));
+                }
             }
             if !self.take(b',') {
                 return Err(self.expected("`,` or `]`"));
@@ -134,36 +152,48 @@ impl<'a> Parser<'a> {
         }
     }
 
+    #[inline]
     fn number(&mut self) -> Result<Number<'a>, JsonError> {
         let start = self.at;
-        self.take(b'-');
+        let mut scan = Scan { negative: self.take(b'-'), integer: true, ..Scan::default() };
         if !self.peek().is_some_and(|byte| byte.is_ascii_digit()) {
             return self.not_finite(start);
         }
         if !self.take(b'0') {
-            self.digits();
+            self.at += scan.digits(&self.bytes[self.at..]);
         }
-        if self.take(b'.') && self.digits() == 0 {
-            return Err(self.expected("a digit"));
+        if self.take(b'.') {
+            scan.integer = false;
+            let fraction = scan.digits(&self.bytes[self.at..]);
+            if fraction == 0 {
+                return Err(self.expected("a digit"));
+            }
+            scan.fraction = u32::try_from(fraction).unwrap_or(u32::MAX);
+            self.at += fraction;
         }
         if let Some(b'e' | b'E') = self.peek() {
             self.at += 1;
-            if !self.take(b'-') {
-                self.take(b'+');
-            }
-            if self.digits() == 0 {
-                return Err(self.expected("a digit"));
-            }
+            scan.integer = false;
+            scan.exponent = self.exponent()?;
         }
-        Ok(self.number_from(start))
+        Ok(Number::scanned(&self.bytes[start..self.at], &scan))
     }
 
-    fn digits(&mut self) -> usize {
-        let start = self.at;
-        while self.peek().is_some_and(|byte| byte.is_ascii_digit()) {
-            self.at += 1;
+    /// The exponent, of which the letter has been stepped over.
+    fn exponent(&mut self) -> Result<i32, JsonError> {
+        let negative = self.take(b'-');
+        if !negative {
+            self.take(b'+');
         }
-        self.at - start
+        let mut exponent = Scan::default();
+        let digits = exponent.digits(&self.bytes[self.at..]);
+        if digits == 0 {
+            return Err(self.expected("a digit"));
+        }
+        self.at += digits;
+        let magnitude =
+            i32::try_from(exponent.mantissa).ok().filter(|_| exponent.digits <= 7).unwrap_or(10_000_000);
+        Ok(if negative { -magnitude } else { magnitude })
     }
 
     fn not_finite(&mut self, start: usize) -> Result<Number<'a>, JsonError> {
@@ -176,13 +206,7 @@ impl<'a> Parser<'a> {
             return Err(self.expected("a value"));
         };
         self.at += word.len();
-        Ok(self.number_from(start))
-    }
-
-    fn number_from(&self, start: usize) -> Number<'a> {
-        let text =
-            std::str::from_utf8(&self.bytes[start..self.at]).expect("signs, digits and letters are ASCII");
-        Number::new(text)
+        Ok(Number::word(&self.bytes[start..self.at]))
     }
 
     /// The text whose opening quote is next.

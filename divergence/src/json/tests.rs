@@ -45,7 +45,7 @@ fn numbers_keep_their_text_and_read_as_the_nearest_float() {
 #[test]
 fn how_finely_a_number_is_printed_is_seen() {
     let of = |text: &'static str| {
-        let printed = parsed(text).as_number().unwrap().read().1;
+        let printed = parsed(text).as_number().unwrap().printed();
         printed.map(|printed| (printed.decimals, printed.digits))
     };
     assert_eq!(of("0.9975274205207825"), Some((16, 16)));

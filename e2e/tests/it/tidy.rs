@@ -7,7 +7,7 @@ use std::process::Command;
 use e2e::cache::root;
 use serde_json::Value;
 
-/// Which crates of the workspace each library may use; `cli`, `bench` and `e2e` may use any.
+/// Which crates of the workspace each library may use; `cli`, `bench`, `e2e` and `fuzz` may use any.
 const ARROWS: [(&str, &[&str]); 6] = [
     ("exchange", &[]),
     ("divergence", &[]),
@@ -85,7 +85,8 @@ fn crates_use_only_those_below_them() {
         assert!(wrong.is_empty(), "{package} must not use {wrong:?}");
     }
     for (package, uses) in &used {
-        let tools: Vec<_> = uses.iter().filter(|name| ["cli", "e2e", "bench"].contains(name)).collect();
+        let tools: Vec<_> =
+            uses.iter().filter(|name| ["cli", "e2e", "bench", "fuzz"].contains(name)).collect();
         assert!(tools.is_empty(), "{package} must not use {tools:?}");
     }
     for library in ARROWS.map(|(package, _)| package) {

@@ -20,6 +20,7 @@ async fn a_primary_that_is_down_is_a_502_in_json_and_a_record() {
     assert_eq!((exchange.primary.outcome, exchange.primary.status), (Outcome::Refused, None));
     assert_eq!((exchange.shadow.outcome, exchange.shadow.status), (Outcome::Answered, Some(200)));
     assert_eq!(&exchange.shadow.body.bytes[..], b"hello");
+    proxy.stop().await;
 }
 
 #[tokio::test]
@@ -35,6 +36,7 @@ async fn a_primary_node_that_refuses_connections_is_passed_over() {
         assert_eq!((exchange.primary.outcome, exchange.primary.attempts), (Outcome::Answered, 1));
         assert_eq!(exchange.primary.node, alive.to_string());
     }
+    proxy.stop().await;
 }
 
 #[tokio::test]
@@ -45,6 +47,7 @@ async fn a_primary_past_its_deadline_is_a_504() {
     let answer = proxy.post("/", "x").await;
     assert_eq!(answer.status, 504);
     assert_eq!(proxy.exchanges(1).await[0].primary.outcome, Outcome::TimedOut);
+    proxy.stop().await;
 }
 
 #[tokio::test]
@@ -55,6 +58,7 @@ async fn a_candidate_that_is_down_is_recorded_and_the_client_does_not_notice() {
     assert_eq!((exchange.shadow.outcome, exchange.shadow.attempts), (Outcome::Refused, 0));
     assert!(exchange.shadow.reason.contains("refused"), "{}", exchange.shadow.reason);
     assert_eq!(exchange.primary.outcome, Outcome::Answered);
+    proxy.stop().await;
 }
 
 #[tokio::test]
@@ -77,6 +81,7 @@ async fn a_candidate_that_hangs_delays_no_request_on_the_same_connection() {
     // All three were under way together before the first of them ended.
     assert!(exchanges.iter().all(|exchange| exchange.shadow.inflight_peak == Some(2)));
     assert!(exchanges.iter().all(|exchange| exchange.primary.inflight_peak == Some(0)));
+    proxy.stop().await;
 }
 
 #[tokio::test]
@@ -98,6 +103,7 @@ async fn a_candidate_that_breaks_off_is_told_from_one_that_never_began() {
         let shadow = proxy.exchanges(1).await.remove(0).shadow;
         assert_eq!((shadow.outcome, shadow.status, shadow.body.bytes.len()), (outcome, status, kept));
         assert!(!shadow.reason.is_empty());
+        proxy.stop().await;
     }
 }
 
@@ -110,6 +116,7 @@ async fn an_upload_that_breaks_off_is_recorded_as_the_client_gone() {
     assert_eq!(exchange.shadow.outcome, Outcome::ClientGone);
     assert_eq!(exchange.shadow.attempts, 0);
     assert_ne!(exchange.primary.outcome, Outcome::Answered);
+    proxy.stop().await;
 }
 
 #[tokio::test]
@@ -131,6 +138,7 @@ async fn a_request_on_a_connection_that_the_server_has_just_closed_is_sent_once_
         proxy.exchanges(2).await.iter().map(|exchange| exchange.primary.attempts).collect();
     attempts.sort_unstable();
     assert_eq!(attempts, [1, 2]);
+    proxy.stop().await;
 }
 
 #[tokio::test]
@@ -155,6 +163,7 @@ async fn a_refused_request_that_is_not_mirrored_goes_to_the_next_node_too() {
         let answer = proxy.post("/", "hello").await;
         assert_eq!((answer.status, &answer.body[..]), (200, &b"hello"[..]));
     }
+    proxy.stop().await;
 }
 
 #[tokio::test]
@@ -175,6 +184,7 @@ async fn an_answer_that_is_no_http_is_not_asked_for_twice() {
     let exchange = proxy.exchanges(1).await.remove(0);
     assert_eq!((exchange.primary.outcome, exchange.primary.attempts), (Outcome::Reset, 1));
     assert_eq!(asked.load(std::sync::atomic::Ordering::SeqCst), 1);
+    proxy.stop().await;
 }
 
 #[tokio::test]
@@ -189,4 +199,5 @@ async fn an_upload_that_is_no_http_is_the_clients_own_fault() {
         (exchange.primary.outcome, exchange.shadow.outcome),
         (Outcome::ClientGone, Outcome::ClientGone)
     );
+    proxy.stop().await;
 }

@@ -213,10 +213,11 @@ impl Proxy {
         Self { address, admin: admin_address, kept, stop, running }
     }
 
-    /// Stops in order and gives the closing ledger.
+    /// Stops in order, checks that the closing ledger balances, and gives it.
     pub(crate) async fn stop(self) -> (Ledger, Arc<Kept>) {
         let _ = self.stop.send(());
         let ledger = tokio::time::timeout(PATIENCE, self.running).await.unwrap().unwrap().unwrap();
+        crate::balance::assert_balances(&ledger, &self.kept);
         (ledger, self.kept)
     }
 

@@ -99,7 +99,14 @@ impl Loaded {
         let target = upstream.target();
         let copy = Sending { state: &state, upstream, dispatch: &dispatch, head: &head };
         let answer = copy.answer(&mut leg, body, captured.clone());
-        let answered = match state.unless_cut(within(target.total_timeout, answer)).await {
+        // A copy that goes along takes as long as its request does: its time begins when that is complete.
+        let mut upload = captured.clone();
+        let asked = async move {
+            if followed {
+                let _ = crate::tee::captured(&mut upload).await;
+            }
+        };
+        let answered = match state.unless_cut(within(target.total_timeout, asked, answer)).await {
             None => Err((Outcome::Shutdown, STOPPING.into())),
             Some(Ok(answered)) => answered,
             Some(Err(after)) => {
@@ -136,11 +143,16 @@ async fn cut_by_request(state: &State, leg: &mut Leg, mut body: Captured) {
     }
 }
 
-/// What the future gives within that time, if there is one; else the time that has passed.
-async fn within<T>(limit: Option<Duration>, future: impl Future<Output = T>) -> Result<T, Duration> {
-    match limit {
-        Some(limit) => tokio::time::timeout(limit, future).await.map_err(|_| limit),
-        None => Ok(future.await),
+/// What the future gives within that time after `from`, if there is one; else the time that has passed.
+async fn within<T>(
+    limit: Option<Duration>,
+    from: impl Future<Output = ()>,
+    future: impl Future<Output = T>,
+) -> Result<T, Duration> {
+    let Some(limit) = limit else { return Ok(future.await) };
+    tokio::select! {
+        given = future => Ok(given),
+        () = async { from.await; tokio::time::sleep(limit).await } => Err(limit),
     }
 }
 
@@ -159,7 +171,7 @@ impl Sending<'_> {
         again: Captured,
     ) -> Result<Arc<Capture>, (Outcome, String)> {
         let sending = self.upstream.send(self.dispatch, self.head, body, Some(again));
-        let answered = match within(self.upstream.target().first_byte_timeout, sending).await {
+        let answered = match within(self.upstream.target().first_byte_timeout, async {}, sending).await {
             Ok(answered) => answered,
             Err(after) => {
                 return Err((Outcome::TimedOut, format!("no answer within {} ms", after.as_millis())));

@@ -254,3 +254,23 @@ async fn messages_of_every_size_arrive_whole() {
     let exchanges = proxy.exchanges(6).await;
     assert!(exchanges.iter().all(|e| e.shadow.body == e.primary.body && !e.shadow.body.truncated));
 }
+
+#[tokio::test]
+async fn the_time_of_a_copied_stream_begins_when_its_request_is_complete() {
+    let mut config = config(echo().await, echo().await);
+    config.shadows[0].target.total_timeout = Some(std::time::Duration::from_millis(100));
+    let proxy = Proxy::with(config, Kept::default()).await;
+    let (mut sending, body) = pieces();
+    let mut sender = connect(proxy.address).await;
+    let response = sender.send_request(call(proxy.address, INFER, body));
+    sending.send_data(message(b"one")).await.unwrap();
+    let response = response.await.unwrap();
+    // Past the time of an answer, which has not begun.
+    tokio::time::sleep(std::time::Duration::from_millis(300)).await;
+    sending.send_data(message(b"two")).await.unwrap();
+    drop(sending);
+    assert_eq!(outcome(response).await.0, "0");
+    let exchange = &proxy.exchanges(1).await[0];
+    assert_eq!(exchange.shadow.outcome, Outcome::Answered, "{}", exchange.shadow.reason);
+    assert_eq!(exchange.shadow.body.bytes, exchange.request.body.bytes);
+}

@@ -1,6 +1,9 @@
-//! Metrics of single elements: tolerance units, differences, ratios, signs.
+//! Metrics of single elements, row by row: tolerance units, differences, ratios, signs, sums.
 
+use super::kernel::{self, Limits, STRETCH, Sums};
+use super::rows::Moves;
 use super::structure::Pair;
+use crate::metric::{direction, relative, ulp};
 use crate::Output;
 
 /// Element metrics of one output.
@@ -12,7 +15,8 @@ pub(super) struct Elements {
     pub(super) beyond: usize,
     /// Most tolerance units, and the first index that has them.
     pub(super) worst: Option<(f64, usize)>,
-    /// Number of elements beyond tolerance among those finite on both sides.
+    /// Number of elements finite on both sides, and of those beyond tolerance among them.
+    pub(super) finite: usize,
     pub(super) finite_beyond: usize,
     /// Most tolerance units among those.
     pub(super) finite_worst: f64,
@@ -23,6 +27,17 @@ pub(super) struct Elements {
     pub(super) sign_change: Option<bool>,
     /// Largest log ratio of an element beyond tolerance whose primary value is above the floor.
     pub(super) ratio_beyond: f64,
+    /// Over the elements finite on both sides.
+    pub(super) sums: Sums,
+    /// Smallest cosine of a row (first dimension) of two elements or more.
+    pub(super) cosine: Option<f64>,
+    /// The same of rows with an element beyond tolerance, and the row.
+    pub(super) cosine_beyond: Option<(f64, usize)>,
+    pub(super) ulp_max: Option<i64>,
+    pub(super) moves: Moves,
+    /// Largest ratios, of which the logarithms are above.
+    ratio: f64,
+    ratio_of_beyond: f64,
 }
 
 /// Puts the larger of both into the slot.
@@ -30,25 +45,105 @@ pub(super) fn raise(slot: &mut Option<f64>, value: f64) {
     *slot = Some(slot.map_or(value, |known| known.max(value)));
 }
 
+/// Puts the smaller of both into the slot.
+pub(super) fn lower(slot: &mut Option<f64>, value: f64) {
+    *slot = Some(slot.map_or(value, |known| known.min(value)));
+}
+
 impl Elements {
     /// Measures one pair of outputs.
     pub(super) fn of(pair: &Pair<'_>) -> Self {
-        let mut elements = Self::default();
-        let exact = exact(&pair.primary, &pair.shadow);
-        for (index, (p, s)) in pair.values().enumerate() {
-            let difference = match &exact {
-                Some((primary, shadow)) => primary[index].abs_diff(shadow[index]) as f64,
-                None => (s - p).abs(),
-            };
-            elements.add(pair, index, (p, s), difference);
+        let mut elements = Self { count: pair.primary.values.len(), ..Self::default() };
+        let (p, c) = (&pair.primary.values[..], &pair.shadow.values[..]);
+        if let Some((primary, shadow)) = exact(&pair.primary, &pair.shadow) {
+            for (index, (one, other)) in primary.iter().zip(&shadow).enumerate() {
+                elements.add(pair, index, (p[index], c[index]), one.abs_diff(*other) as f64);
+            }
+            elements.cosine = None;
+            return elements;
+        }
+        if let Some(threshold) = pair.threshold {
+            elements.moves.threshold(pair, threshold);
+        }
+        let (width, batch) = widths(pair);
+        for from in (0..p.len()).step_by(batch) {
+            elements.batch_row(pair, from, (from + batch).min(p.len()), width);
         }
         elements
     }
 
+    /// One row of the first dimension: rows of `width` within it.
+    fn batch_row(&mut self, pair: &Pair<'_>, from: usize, end: usize, width: usize) {
+        let before = (self.sums, self.finite, self.finite_beyond);
+        self.sums = Sums::default();
+        let (p, c) = (&pair.primary.values[from..end], &pair.shadow.values[from..end]);
+        for (row, (p, c)) in p.chunks(width).zip(c.chunks(width)).enumerate() {
+            let at = from + row * width;
+            let beyond = self.beyond;
+            for (stretch, (p, c)) in p.chunks(STRETCH).zip(c.chunks(STRETCH)).enumerate() {
+                self.stretch(pair, at + stretch * STRETCH, p, c);
+            }
+            if pair.ranked {
+                self.moves.row(pair, at, (p, c), self.beyond > beyond);
+            }
+        }
+        let own = std::mem::replace(&mut self.sums, before.0);
+        self.sums.join(&own);
+        let (finite, beyond) = (self.finite - before.1, self.finite_beyond > before.2);
+        if pair.dtype.is_float() && finite >= 2 {
+            self.cosine(pair, &own, (p, c), (from, beyond));
+        }
+    }
+
+    fn cosine(&mut self, pair: &Pair<'_>, sums: &Sums, (p, c): (&[f64], &[f64]), (from, beyond): (usize, bool)) {
+        let cosine = if sums.is_finite() && sums.pp > 1e-200 && sums.cc > 1e-200 {
+            Some((sums.pc / (sums.pp.sqrt() * sums.cc.sqrt())).clamp(-1.0, 1.0))
+        } else {
+            // Squares that overflow or vanish.
+            direction::direction(p, c).cosine
+        };
+        let Some(cosine) = cosine else { return };
+        lower(&mut self.cosine, cosine);
+        if beyond && self.cosine_beyond.is_none_or(|(known, _)| cosine < known) {
+            self.cosine_beyond = Some((cosine, pair.row_of(from)));
+        }
+    }
+
+    fn stretch(&mut self, pair: &Pair<'_>, at: usize, p: &[f64], c: &[f64]) {
+        let sums = kernel::sums(p, c, pair.tolerance);
+        if sums.is_finite() && kernel::quiet(p, c, &self.limits(pair)) {
+            self.sums.join(&sums);
+            self.finite += p.len();
+            self.beyond += sums.beyond as usize;
+            self.finite_beyond += sums.beyond as usize;
+        } else {
+            for (index, (p, c)) in p.iter().zip(c).enumerate() {
+                self.add(pair, at + index, (*p, *c), (c - p).abs());
+            }
+        }
+        if pair.has_ulp && !kernel::ulp_quiet(p, c, pair.dtype, self.ulp_max.map_or(-1.0, |ulp| ulp as f64)) {
+            let distances = p.iter().zip(c).filter_map(|(p, c)| ulp::distance(*p, *c, pair.dtype));
+            self.ulp_max = self.ulp_max.max(distances.max());
+        }
+    }
+
+    fn limits(&self, pair: &Pair<'_>) -> Limits {
+        Limits {
+            tolerance: pair.tolerance,
+            floor: pair.floor,
+            units: self.worst.map_or(-1.0, |(units, _)| units),
+            absolute: self.max_absolute.unwrap_or(-1.0),
+            relative: self.max_relative.unwrap_or(-1.0),
+            symmetric: self.symmetric_relative.unwrap_or(-1.0),
+            ratio: if pair.dtype.is_float() { self.ratio } else { f64::INFINITY },
+            ratio_beyond: if pair.dtype.is_float() { self.ratio_of_beyond } else { f64::INFINITY },
+            sign: if pair.dtype.is_float() && self.sign_change != Some(true) { pair.floor } else { f64::INFINITY },
+        }
+    }
+
     fn add(&mut self, pair: &Pair<'_>, index: usize, (p, s): (f64, f64), difference: f64) {
-        self.count += 1;
-        let units = tolerance_units(p, s, difference, pair.tolerance.around(p));
-        let beyond = units > 1.0;
+        let units = relative::tolerance_units(p, s, difference, pair.tolerance.around(p));
+        let beyond = if units.is_finite() { difference > pair.tolerance.around(p) } else { true };
         self.beyond += usize::from(beyond);
         if self.worst.is_none_or(|(worst, _)| units > worst) {
             self.worst = Some((units, index));
@@ -56,20 +151,33 @@ impl Elements {
         if !p.is_finite() || !s.is_finite() {
             return;
         }
+        self.finite += 1;
         self.finite_beyond += usize::from(beyond);
         self.finite_worst = self.finite_worst.max(units);
+        self.sums.add(p, s, beyond);
         raise(&mut self.max_absolute, difference);
         if p != 0.0 {
             raise(&mut self.max_relative, difference / p.abs());
         }
-        raise(&mut self.symmetric_relative, symmetric_relative(p, s, difference, pair.floor));
-        if !pair.dtype.is_float() {
-            return;
+        raise(&mut self.symmetric_relative, relative::symmetric(p, s, difference, pair.floor));
+        if pair.dtype.is_float() {
+            self.add_float(pair, (p, s), beyond);
         }
-        if let Some(ratio) = log10_ratio(p, s, pair.floor) {
-            raise(&mut self.log10_ratio, ratio);
-            if beyond && p.abs() > pair.floor {
-                self.ratio_beyond = self.ratio_beyond.max(ratio);
+    }
+
+    fn add_float(&mut self, pair: &Pair<'_>, (p, s): (f64, f64), beyond: bool) {
+        let (fp, fs) = (p.abs().max(pair.floor), s.abs().max(pair.floor));
+        let ratio = if fp == 0.0 && fs == 0.0 { 1.0 } else { (fs / fp).max(fp / fs) };
+        let counts = beyond && p.abs() > pair.floor;
+        if ratio > self.ratio || (counts && ratio > self.ratio_of_beyond) {
+            let log = relative::log10_ratio(p, s, pair.floor);
+            if let Some(log) = log {
+                self.ratio = self.ratio.max(ratio);
+                raise(&mut self.log10_ratio, log);
+                if counts {
+                    self.ratio_of_beyond = self.ratio_of_beyond.max(ratio);
+                    self.ratio_beyond = self.ratio_beyond.max(log);
+                }
             }
         }
         let above = p.abs() > pair.floor && s.abs() > pair.floor;
@@ -78,40 +186,17 @@ impl Elements {
     }
 }
 
-/// |S − P| in units of what is tolerated.
-fn tolerance_units(p: f64, s: f64, difference: f64, tolerance: f64) -> f64 {
-    if p.is_nan() || s.is_nan() {
-        return if p.is_nan() && s.is_nan() { 0.0 } else { f64::INFINITY };
-    }
-    // Equal infinities, too: their difference is NaN. Large integers differ though their floats are equal.
-    if p == s && (difference == 0.0 || p.is_infinite()) {
-        return 0.0;
-    }
-    if p.is_infinite() || s.is_infinite() || tolerance == 0.0 {
-        return f64::INFINITY;
-    }
-    // A tolerance past the largest number would make NaN of a difference past it.
-    if tolerance.is_infinite() { 0.0 } else { difference / tolerance }
-}
-
-/// 2|S − P| / (|S| + |P|), halved throughout so that no sum overflows.
-fn symmetric_relative(p: f64, s: f64, difference: f64, floor: f64) -> f64 {
-    if (p.abs() < floor && s.abs() < floor) || difference == 0.0 {
-        return 0.0;
-    }
-    let sum = p.abs() / 2.0 + s.abs() / 2.0;
-    let difference = if difference.is_finite() { difference / 2.0 } else { (s / 2.0 - p / 2.0).abs() };
-    2.0 * (difference / sum).min(1.0)
-}
-
-/// |log10(|S| / |P|)|, magnitudes below the floor taken as the floor; `None` when both are below.
-fn log10_ratio(p: f64, s: f64, floor: f64) -> Option<f64> {
-    if p.abs() <= floor && s.abs() <= floor {
-        return None;
-    }
-    // A floor of 0 leaves the smallest magnitude there is.
-    let magnitude = |value: f64| value.abs().max(floor).max(f64::from_bits(1)).log10();
-    Some((magnitude(s) - magnitude(p)).abs())
+/// Length of a row of the last dimension, and of one of the first. A list of numbers is one row; so is a column of single scores.
+fn widths(pair: &Pair<'_>) -> (usize, usize) {
+    let all = pair.primary.values.len().max(1);
+    let shape = &pair.primary.shape;
+    let last = shape.last().and_then(|last| usize::try_from(*last).ok()).unwrap_or(1);
+    let width = if last < 2 || shape.len() < 2 || !all.is_multiple_of(last) { all } else { last };
+    let batch = match pair.stride() {
+        stride if stride < 2 => all,
+        stride => stride,
+    };
+    (width.min(batch), batch)
 }
 
 /// Both sides as exact integers, when one of them needs it.
@@ -132,42 +217,4 @@ fn exact(primary: &Output, shadow: &Output) -> Option<(Vec<i128>, Vec<i128>)> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn tolerance_units_of_the_edges() {
-        let (nan, inf) = (f64::NAN, f64::INFINITY);
-        let units = |p: f64, s: f64| tolerance_units(p, s, (s - p).abs(), 0.5);
-        assert_eq!(units(1.0, 2.0), 2.0);
-        assert_eq!(units(nan, nan), 0.0);
-        assert_eq!(units(nan, 1.0), inf);
-        assert_eq!(units(inf, inf), 0.0);
-        assert_eq!(units(inf, -inf), inf);
-        assert_eq!(units(1.0, inf), inf);
-        assert_eq!(units(0.0, -0.0), 0.0);
-        assert_eq!(tolerance_units(1.0, 1.0, 0.0, 0.0), 0.0);
-        assert_eq!(tolerance_units(1.0, 2.0, 1.0, 0.0), inf);
-    }
-
-    #[test]
-    fn symmetric_relative_is_2_against_zero_and_never_more() {
-        let of = |p: f64, s: f64| symmetric_relative(p, s, (s - p).abs(), 1e-9);
-        assert_eq!(of(0.0, 0.3), 2.0);
-        assert_eq!(of(0.3, 0.0), 2.0);
-        assert_eq!(of(1.0, 3.0), 1.0);
-        assert_eq!(of(1e-12, 1e-10), 0.0);
-        assert_eq!(of(f64::MAX, -f64::MAX), 2.0);
-        assert_eq!(of(f64::MAX, f64::MAX), 0.0);
-    }
-
-    #[test]
-    fn ten_times_is_a_log_ratio_of_1_and_nothing_is_measured_below_the_floor() {
-        let close = |ratio: Option<f64>, expected: f64| (ratio.unwrap() - expected).abs() < 1e-12;
-        assert!(close(log10_ratio(0.02, 0.2, 1e-5), 1.0));
-        assert!(close(log10_ratio(0.2, -0.02, 1e-5), 1.0));
-        assert!(close(log10_ratio(0.01, 0.0, 1e-5), 3.0));
-        assert_eq!(log10_ratio(1e-7, 1e-6, 1e-5), None);
-        assert!(log10_ratio(1.0, 0.0, 0.0).unwrap().is_finite());
-    }
-}
+mod tests;

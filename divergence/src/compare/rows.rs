@@ -4,91 +4,59 @@
 //! know the order.
 
 use super::structure::Pair;
+use crate::metric::decision::{self, Flip};
 
-/// What moved within the rows.
+/// What moved within the rows: of each kind of move, the index of the first element that made it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Moves {
     /// Whether there is a row with a largest element.
     pub(super) ranked: bool,
-    /// Largest elements that moved between elements well apart.
-    pub(super) real: bool,
-    /// Largest elements that moved between elements within tolerance of each other.
-    pub(super) near_tie: bool,
-    /// Whether the order changed between elements well apart, in a row of three or more.
-    pub(super) rank: bool,
-    /// Whether a threshold was crossed from well apart of it.
-    pub(super) crossed: bool,
-    /// Whether a threshold was crossed from within tolerance of it.
-    pub(super) crossed_near: bool,
+    /// A largest element that moved between elements well apart.
+    pub(super) real: Option<usize>,
+    /// A largest element that moved between elements within tolerance of each other.
+    pub(super) near_tie: Option<usize>,
+    /// A row of three or more in which the order changed between elements well apart.
+    pub(super) rank: Option<usize>,
+    /// A threshold crossed from well apart of it.
+    pub(super) crossed: Option<usize>,
+    /// A threshold crossed from within tolerance of it.
+    pub(super) crossed_near: Option<usize>,
 }
 
 impl Moves {
-    /// Looks at all rows of a floating output; rows with a NaN have no order.
-    pub(super) fn of(pair: &Pair<'_>) -> Self {
-        let mut moves = Self::default();
-        if let Some(threshold) = pair.threshold {
-            moves.threshold(pair, threshold);
-        }
-        let Some(width) = row_width(pair) else { return moves };
-        let rows = pair.primary.values.chunks_exact(width).zip(pair.shadow.values.chunks_exact(width));
-        for (primary, shadow) in rows {
-            if primary.iter().chain(shadow).any(|value| value.is_nan()) {
-                continue;
+    /// Looks for elements on two sides of the threshold.
+    pub(super) fn threshold(&mut self, pair: &Pair<'_>, threshold: f64) {
+        for (index, (p, s)) in pair.values().enumerate() {
+            match decision::crossed(p, s, threshold, pair.tolerance.around(p)) {
+                Some(Flip::Real) => first(&mut self.crossed, index),
+                Some(Flip::NearTie) => first(&mut self.crossed_near, index),
+                None => {}
             }
-            moves.ranked = true;
-            moves.row(pair, primary, shadow);
-        }
-        moves
-    }
-
-    /// Joins the moves of two outputs.
-    pub(super) fn or(self, other: Self) -> Self {
-        Self {
-            ranked: self.ranked | other.ranked,
-            real: self.real | other.real,
-            near_tie: self.near_tie | other.near_tie,
-            rank: self.rank | other.rank,
-            crossed: self.crossed | other.crossed,
-            crossed_near: self.crossed_near | other.crossed_near,
         }
     }
 
-    fn threshold(&mut self, pair: &Pair<'_>, threshold: f64) {
-        let crossings = pair.values().filter(|(p, s)| !p.is_nan() && !s.is_nan());
-        for (p, _) in crossings.filter(|(p, s)| (*p >= threshold) != (*s >= threshold)) {
-            let near = (p - threshold).abs() <= pair.tolerance.around(p);
-            self.crossed |= !near;
-            self.crossed_near |= near;
+    /// Looks at a row that begins at element `at`; rows with a NaN have no order. `beyond` says whether an element of it is beyond
+    /// tolerance: where none is, no two that are well apart can have changed places.
+    pub(super) fn row(&mut self, pair: &Pair<'_>, at: usize, (p, s): (&[f64], &[f64]), beyond: bool) {
+        if !beyond && p == s {
+            self.ranked |= !p.iter().any(|value| value.is_nan());
+            return;
         }
-    }
-
-    fn row(&mut self, pair: &Pair<'_>, primary: &[f64], shadow: &[f64]) {
-        let (top, pick) = (argmax(primary), argmax(shadow));
-        if top != pick {
-            let apart = low(pair, primary[top]) > high(pair, primary[pick]);
-            self.real |= apart;
-            self.near_tie |= !apart;
-        } else if primary.len() >= 3 && !self.rank {
-            self.rank = reordered(pair, primary, shadow);
+        let (Some(top), Some(pick)) = (decision::argmax(p), decision::argmax(s)) else { return };
+        self.ranked = true;
+        match decision::argmax_flip(p, s, |value| pair.tolerance.around(value)) {
+            Some(Flip::Real) => first(&mut self.real, at + top),
+            Some(Flip::NearTie) => first(&mut self.near_tie, at + top),
+            None if top == pick && beyond && self.rank.is_none() && p.len() >= 3 && reordered(pair, p, s) => {
+                self.rank = Some(at + top);
+            }
+            None => {}
         }
     }
 }
 
-/// Length of a row: the last dimension. A list of numbers is one row; a column of single scores has none.
-fn row_width(pair: &Pair<'_>) -> Option<usize> {
-    let width = usize::try_from(*pair.primary.shape.last()?).ok()?;
-    (pair.dtype.is_float() && width >= 2).then_some(width)
-}
-
-/// Index of the largest element, the first of equals.
-fn argmax(row: &[f64]) -> usize {
-    let mut best = 0;
-    for (index, value) in row.iter().enumerate() {
-        if *value > row[best] {
-            best = index;
-        }
-    }
-    best
+fn first(slot: &mut Option<usize>, index: usize) {
+    slot.get_or_insert(index);
 }
 
 fn low(pair: &Pair<'_>, value: f64) -> f64 {

@@ -1,17 +1,30 @@
 //! From two answers to one divergence. One family of metrics per file under `compare/`.
 
-mod cosine;
 mod degenerate;
+mod detections;
 mod elements;
+mod generation;
+mod grouped;
+mod kernel;
+mod measures;
 mod printed;
+mod profile;
+mod ranking;
 mod rows;
 mod structure;
+mod totals;
+mod tree;
+mod vectors;
 mod verdict;
 
 #[cfg(test)]
 mod tests;
 
 use crate::{Class, Decoded, Rules};
+use detections::Detections;
+pub use measures::Measures;
+use structure::Pair;
+pub use tree::{Change, Changed, Unused, changes};
 
 /// One side of a comparison.
 #[derive(Debug, Clone, Copy)]
@@ -31,12 +44,15 @@ pub struct Divergence {
     /// What within the class; empty when the class says all.
     ///
     /// - `INCOMPARABLE`: `primary: REASON`, `shadow: REASON`, `both: REASON` or `both: REASON / REASON`
-    /// - `STRUCTURE`: `missing:NAME`, `extra:NAME`, `dtype:NAME FP32/FP16`, `shape:NAME 2x3/2x4`
+    /// - `STRUCTURE`: `missing:NAME`, `extra:NAME`, `kind:NAME ranking/tensor`, `dtype:NAME FP32/FP16`, `shape:NAME 2x3/2x4`,
+    ///   `truncated:NAME at TOKEN`; of JSON trees `missing:PATH`, `extra:PATH`, `type:PATH number/text`
     /// - `DEGENERATE`: `shadow_only:SIGN`, or `primary_only:SIGN` where the rest of the answer is neither gross nor really flipped
     /// - `GROSS`: `ratio`, `tolerance`, `cosine` or `sign`
-    /// - `FLIP`: `real` (largest element), `real:threshold`, `real:label` (integers, booleans), `real:text`; `near_tie`,
-    ///   `near_tie:threshold`
-    /// - `RANK`, `NUMERIC`: `text` when text differs too
+    /// - `FLIP`: `real` (largest element, best item), `real:threshold`, `real:token`, `real:label` (integers, booleans),
+    ///   `real:detections`, `real:reason` (why a generation ended), `real:text`; `near_tie`, `near_tie:threshold`, `near_tie:token`,
+    ///   `near_tie:detections`
+    /// - `RANK`: `members` when only one side has an item
+    /// - `RANK`, `NUMERIC`: `text` when text differs too; `NUMERIC`: `count` when only a count differs
     pub detail: String,
     /// Whether it counts against the shadow.
     pub serious: bool,
@@ -55,7 +71,7 @@ pub struct Divergence {
     pub log10_ratio: Option<f64>,
     /// Share of elements beyond tolerance, not finite ones included.
     pub fraction_beyond: Option<f64>,
-    /// Smallest cosine over the floating outputs of two or more elements.
+    /// Smallest cosine of a row (first dimension) of a floating output; of all of it where a row is one element.
     pub cosine: Option<f64>,
     /// Whether an element of a floating output, above the floor on both sides, changed its sign beyond tolerance.
     pub sign_change: Option<bool>,
@@ -65,14 +81,19 @@ pub struct Divergence {
     pub argmax_near_tie: Option<bool>,
     /// Largest ULP distance at the declared type.
     pub ulp_max: Option<i64>,
-    /// Output with the most tolerance units; of those that differ only in text, the first.
+    /// Output of the element that names the class: what moved, or else what has the most tolerance units. A path in a JSON tree.
     pub worst_output: Option<String>,
-    /// Index of that element, row-major.
+    /// Index of that element, row-major; of a token in generated text, of an image of detections.
     pub worst_index: Option<u64>,
-    /// Signs of degeneration of the primary's answer, comma-separated, in the order all_zero, constant, nan, inf, null, empty.
+    /// Row of the first dimension that it is in; `None` for outputs of one dimension, where the index says it.
+    pub worst_row: Option<u64>,
+    /// Signs of degeneration of the primary's answer, comma-separated, in the order all_zero, tiny, zeroed, constant, nan, inf, null,
+    /// range, simplex, saturated, repeated, empty.
     pub primary_degenerate: String,
     /// The same of the shadow's.
     pub shadow_degenerate: String,
+    /// Measures that only some kinds of outputs define.
+    pub measures: Measures,
 }
 
 impl Divergence {
@@ -96,8 +117,10 @@ impl Divergence {
             ulp_max: None,
             worst_output: None,
             worst_index: None,
+            worst_row: None,
             primary_degenerate: String::new(),
             shadow_degenerate: String::new(),
+            measures: Measures::default(),
         }
     }
 }
@@ -120,15 +143,43 @@ pub fn compare(primary: Side<'_>, shadow: Side<'_>, rules: &Rules) -> Divergence
         }
         (Side::Absent(one), Side::Absent(other)) => return incomparable(format!("both: {one} / {other}")),
     };
-    match structure::pair(primary, shadow, rules) {
-        Ok(pairs) if pairs.is_empty() => incomparable("both: the rules leave no output to compare".into()),
-        Ok(pairs) => verdict::judge(&pairs, rules),
-        Err(detail) => Divergence {
-            bit_equal: Some(false),
-            primary_degenerate: degenerate::listed_alone(primary, rules),
-            shadow_degenerate: degenerate::listed_alone(shadow, rules),
-            ..Divergence::of(Class::Structure, detail, true)
-        },
+    match (&primary.tree, &shadow.tree) {
+        (Some(one), Some(other)) => return tree::judge(one, other, rules),
+        (None, None) => {}
+        _ => {
+            let detail = format!("protocol:{}/{}", primary.protocol.as_str(), shadow.protocol.as_str());
+            return structural(primary, shadow, rules, detail);
+        }
+    }
+    match paired(primary, shadow, rules) {
+        Ok((pairs, detections)) if pairs.is_empty() && detections.is_empty() => {
+            incomparable("both: the rules leave no output to compare".into())
+        }
+        Ok((pairs, detections)) => verdict::judge(&pairs, &detections, rules),
+        Err(detail) => structural(primary, shadow, rules, detail),
+    }
+}
+
+/// All outputs that the rules compare, as both answers have them.
+fn paired<'a>(
+    primary: &'a Decoded,
+    shadow: &'a Decoded,
+    rules: &'a Rules,
+) -> Result<(Vec<Pair<'a>>, Vec<Detections<'a>>), String> {
+    let mut pairs = structure::pair(primary, shadow, rules, &grouped::taken(rules))?;
+    pairs.extend(grouped::rankings(primary, shadow, rules)?);
+    let detections = rules.detections.iter();
+    let detections = detections.map(|rule| Detections::take(rule, primary, shadow, rules));
+    let detections = detections.filter_map(Result::transpose).collect::<Result<_, _>>()?;
+    Ok((pairs, detections))
+}
+
+fn structural(primary: &Decoded, shadow: &Decoded, rules: &Rules, detail: String) -> Divergence {
+    Divergence {
+        bit_equal: Some(false),
+        primary_degenerate: degenerate::listed_alone(primary, rules),
+        shadow_degenerate: degenerate::listed_alone(shadow, rules),
+        ..Divergence::of(Class::Structure, detail, true)
     }
 }
 

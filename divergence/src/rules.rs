@@ -1,65 +1,25 @@
 //! The rules of decoding and comparing: tolerances, paths, thresholds. They come from the configuration and are named by a hash
 //! that is stored with every row they judged.
 
+mod groups;
+mod output;
 mod path;
 #[cfg(test)]
 mod tests;
+mod tree;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::DType;
+pub use groups::{BoxFormat, DetectionRule, RankingRule};
+pub use output::{OutputRule, Tolerance};
 pub use path::{JsonOutput, Path};
+pub use tree::{JsonRules, KeyedArray, PathTolerance};
 
 /// Grows when a default or the meaning of a rule changes, so that rows judged differently never share a hash.
-const RULES_VERSION: u32 = 1;
-
-/// How far an element may be off: |S − P| <= `atol` + `rtol`·|P|.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Tolerance {
-    /// Relative part, a fraction.
-    pub rtol: f64,
-    /// Absolute part, in the unit of the output.
-    pub atol: f64,
-}
-
-impl Tolerance {
-    /// No difference is tolerated.
-    pub const EXACT: Self = Self { rtol: 0.0, atol: 0.0 };
-
-    /// The tolerated difference from `value`.
-    #[must_use]
-    pub fn around(self, value: f64) -> f64 {
-        self.atol + self.rtol * value.abs()
-    }
-
-    /// End-to-end defaults: two deployments of one model on different kernels or devices. Integers, booleans and text are exact.
-    #[must_use]
-    pub fn default_of(dtype: DType) -> Self {
-        let (rtol, atol) = match dtype {
-            DType::Fp64 => (1e-6, 1e-8),
-            DType::Fp32 => (1e-3, 1e-5),
-            DType::Fp16 => (1e-2, 1e-3),
-            DType::Bf16 => (5e-2, 1e-2),
-            _ => (0.0, 0.0),
-        };
-        Self { rtol, atol }
-    }
-}
-
-/// What is special about one output.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct OutputRule {
-    /// Relative tolerance; that of the type when absent.
-    pub rtol: Option<f64>,
-    /// Absolute tolerance; that of the type when absent.
-    pub atol: Option<f64>,
-    /// Score at or above which the caller decides otherwise: a pair on two sides of it is a [`Flip`](crate::Class::Flip).
-    pub threshold: Option<f64>,
-}
+const RULES_VERSION: u32 = 2;
 
 /// What to compare and how closely. Parsed from the `[compare]` table of the configuration file; a parsed value is valid.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -76,6 +36,20 @@ pub struct Rules {
     pub outputs: BTreeMap<String, OutputRule>,
     /// Outputs to take from JSON answers by path. They win over the known formats for the request paths they name.
     pub json_paths: Vec<JsonOutput>,
+    /// Pairs of outputs that are a ranking: ids, best first, and perhaps their scores.
+    pub rankings: Vec<RankingRule>,
+    /// Groups of outputs that are detections: boxes, scores, classes.
+    pub detections: Vec<DetectionRule>,
+    /// How JSON of no known shape is compared.
+    pub json: JsonRules,
+    /// Depth of the overlap of rankings and rows of scores.
+    pub top_k: usize,
+    /// Smallest cosine of two embeddings that agree.
+    pub embedding_cosine: f64,
+    /// Largest |norm ratio − 1| of two embeddings that agree.
+    pub embedding_norm: f64,
+    /// Two generated tokens are a near tie where each is at most so many nats below the other, on both sides.
+    pub near_tie_nats: f64,
     /// Gross from this |log10(|S| / |P|)| on; 0.7 is a factor of five.
     pub gross_log10_ratio: f64,
     /// Gross from this many tolerance units on.
@@ -94,6 +68,13 @@ impl Default for Rules {
             tolerances: BTreeMap::new(),
             outputs: BTreeMap::new(),
             json_paths: Vec::new(),
+            rankings: Vec::new(),
+            detections: Vec::new(),
+            json: JsonRules::default(),
+            top_k: 10,
+            embedding_cosine: 0.999,
+            embedding_norm: 0.01,
+            near_tie_nats: 0.1,
             gross_log10_ratio: 0.7,
             gross_tolerance_units: 100.0,
             gross_cosine: 0.9,
@@ -131,6 +112,12 @@ pub enum RulesError {
         /// Name of the output.
         name: String,
     },
+    /// An output that belongs to two rankings or detections.
+    #[error("output `{name}` is in two of rankings and detections: leave it in one")]
+    Shared {
+        /// Name of the output.
+        name: String,
+    },
     /// An output both included and ignored.
     #[error("output `{name}` is both in include and in ignore: take it out of one")]
     Contradiction {
@@ -160,11 +147,16 @@ impl Rules {
             non_negative(&format!("tolerances.{name}.atol"), tolerance.atol)?;
         }
         for (name, rule) in &self.outputs {
-            non_negative(&format!("outputs.{name}.rtol"), rule.rtol.unwrap_or(0.0))?;
-            non_negative(&format!("outputs.{name}.atol"), rule.atol.unwrap_or(0.0))?;
-            let threshold = rule.threshold.unwrap_or(0.0);
-            number(&format!("outputs.{name}.threshold"), threshold, threshold.is_finite(), "finite")?;
+            rule.validate(name)?;
         }
+        self.detections.iter().try_for_each(DetectionRule::validate)?;
+        self.json.validate()?;
+        number("top_k", self.top_k as f64, self.top_k > 0, "above 0")?;
+        let cosine = self.embedding_cosine;
+        number("embedding_cosine", cosine, (-1.0..1.0).contains(&cosine), "from -1 to below 1")?;
+        let norm = self.embedding_norm;
+        number("embedding_norm", norm, norm > 0.0 && norm.is_finite(), "above 0")?;
+        non_negative("near_tie_nats", self.near_tie_nats)?;
         let ratio = self.gross_log10_ratio;
         number("gross_log10_ratio", ratio, ratio > 0.0 && ratio.is_finite(), "above 0")?;
         let units = self.gross_tolerance_units;
@@ -174,6 +166,13 @@ impl Rules {
         non_negative("floor", self.floor)?;
         if let Some(name) = self.include.iter().find(|name| self.ignore.contains(name)) {
             return Err(RulesError::Contradiction { name: name.clone() });
+        }
+        let mut seen = BTreeSet::new();
+        let groups = self.rankings.iter().flat_map(RankingRule::names);
+        for name in groups.chain(self.detections.iter().flat_map(DetectionRule::names)) {
+            if !seen.insert(name) {
+                return Err(RulesError::Shared { name: name.to_owned() });
+            }
         }
         let mut seen = BTreeSet::new();
         for output in &self.json_paths {
@@ -196,14 +195,14 @@ impl Rules {
     pub fn tolerance(&self, name: &str, dtype: DType, declared: bool) -> Tolerance {
         let dtype = if declared || dtype != DType::Fp64 { dtype } else { DType::Fp32 };
         let by_type = self.tolerances.get(&dtype).copied().unwrap_or_else(|| Tolerance::default_of(dtype));
-        let rule = self.outputs.get(name).copied().unwrap_or_default();
+        let rule = self.output(name);
         Tolerance { rtol: rule.rtol.unwrap_or(by_type.rtol), atol: rule.atol.unwrap_or(by_type.atol) }
     }
 
-    /// The threshold of an output.
+    /// What is special about an output.
     #[must_use]
-    pub fn threshold(&self, name: &str) -> Option<f64> {
-        self.outputs.get(name).and_then(|rule| rule.threshold)
+    pub fn output(&self, name: &str) -> OutputRule {
+        self.outputs.get(name).copied().unwrap_or_default()
     }
 }
 

@@ -1,13 +1,22 @@
 //! Answers of the right shape that say nothing: what a kernel that never ran, an unwritten buffer or an overflow leaves behind.
 
+use std::collections::BTreeSet;
+
+use super::elements::Elements;
+use super::profile::{Profile, extremes};
 use super::structure::Pair;
-use crate::{DType, Decoded, Output, Rules};
+use crate::metric::{probability, text};
+use crate::{DType, Decoded, Kind, Output, OutputRule, Rules};
 
 /// A sign of degeneration, in the order they are listed in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Sign {
     /// All elements of a floating output are 0 (either sign).
     AllZero,
+    /// All are below the smallest normal number of the type, and not all are 0: what flushing to zero leaves.
+    Tiny,
+    /// More than half of the elements that are not 0 on the other side are.
+    Zeroed,
     /// Two or more elements of a floating output are all the same, and not 0.
     Constant,
     /// NaN that the answer did not write as `null`.
@@ -16,112 +25,171 @@ pub(super) enum Sign {
     Infinite,
     /// `null` for an element.
     Null,
+    /// An element outside the declared range.
+    Range,
+    /// A row of declared probabilities that does not sum to 1.
+    Simplex,
+    /// An element is the largest number of the type: the next step overflows.
+    Saturated,
+    /// One token makes up more than 95 % of a generation, or a loop does.
+    Repeated,
     /// No elements, or only empty text.
     Empty,
 }
+
+/// Elements below which a share of zeros says nothing.
+const LEAST_ZEROED: usize = 4;
+
+/// Tokens below which a repetition says nothing.
+const LEAST_TOKENS: usize = 16;
+
+/// Share of a generation from which on it is a repetition.
+const REPEATED: f64 = 0.95;
+
+/// Tokens of the longest loop looked for.
+const LONGEST_LOOP: usize = 8;
 
 impl Sign {
     /// The name used in columns and reports.
     pub(super) fn as_str(self) -> &'static str {
         match self {
             Self::AllZero => "all_zero",
+            Self::Tiny => "tiny",
+            Self::Zeroed => "zeroed",
             Self::Constant => "constant",
             Self::Nan => "nan",
             Self::Infinite => "inf",
             Self::Null => "null",
+            Self::Range => "range",
+            Self::Simplex => "simplex",
+            Self::Saturated => "saturated",
+            Self::Repeated => "repeated",
             Self::Empty => "empty",
         }
     }
 
     /// Whether an output with the signs `other` has this one as well, or one that says as much: servers write NaN and infinity
     /// as `null` where JSON has no better, and all zero is constant too.
-    fn shared(self, other: &[Self]) -> bool {
+    fn shared(self, other: &BTreeSet<Self>) -> bool {
         let like: &[Self] = match self {
-            Self::Constant => &[Self::Constant, Self::AllZero],
+            Self::Constant => &[Self::Constant, Self::AllZero, Self::Tiny],
+            Self::Tiny | Self::AllZero | Self::Zeroed => &[Self::Tiny, Self::AllZero],
             Self::Nan | Self::Infinite | Self::Null => &[Self::Nan, Self::Infinite, Self::Null],
-            Self::AllZero | Self::Empty => &[self],
+            _ => &[self],
         };
         like.iter().any(|sign| other.contains(sign))
     }
 }
 
-/// The signs of one output. Integers and booleans are labels and counts: all zero or all the same is normal for them.
-fn signs(output: &Output, dtype: DType) -> Vec<Sign> {
-    let mut signs = Vec::new();
-    if let (true, Some(first)) = (dtype.is_float(), output.values.first()) {
-        let constant = output.values.iter().all(|value| value == first);
-        if constant && *first == 0.0 {
-            signs.push(Sign::AllZero);
-        } else if constant && output.values.len() >= 2 {
-            signs.push(Sign::Constant);
+/// The signs of one output, judged as the type `dtype` under its rule. Integers and booleans are labels and counts: all zero or all the
+/// same is normal for them.
+fn signs(output: &Output, profile: &Profile, dtype: DType, rule: OutputRule) -> BTreeSet<Sign> {
+    let mut signs = BTreeSet::new();
+    let mut put = |found: bool, sign: Sign| {
+        if found {
+            signs.insert(sign);
         }
+    };
+    if let Some((smallest, largest)) = extremes(dtype).filter(|_| output.kind != Kind::Logprobs) {
+        let zero = profile.count > 0 && profile.zero == profile.count;
+        put(zero, Sign::AllZero);
+        let finite = profile.nan + profile.infinite == 0 && profile.count > 0;
+        put(finite && !zero && profile.magnitude() < smallest, Sign::Tiny);
+        put(profile.count >= 2 && profile.is_constant() && !zero, Sign::Constant);
+        put(profile.magnitude() >= largest, Sign::Saturated);
     }
-    let nan = output.values.iter().filter(|value| value.is_nan()).count();
-    if dtype != DType::Bytes && nan > output.nulls {
-        signs.push(Sign::Nan);
+    put(dtype != DType::Bytes && profile.nan > output.nulls, Sign::Nan);
+    // The alternatives of a token are filled up with −∞.
+    put(profile.infinite > 0 && output.kind != Kind::Logprobs, Sign::Infinite);
+    put(output.nulls > 0 && output.kind != Kind::Logprobs, Sign::Null);
+    if let Some([low, high]) = rule.range {
+        let edge = probability::range_tolerance(dtype);
+        let outside = profile.low < low - edge || profile.high > high + edge;
+        put(outside && profile.low <= profile.high, Sign::Range);
     }
-    if output.values.iter().any(|value| value.is_infinite()) {
-        signs.push(Sign::Infinite);
+    if rule.probabilities == Some(true) && dtype.is_float() && profile.nan + profile.infinite == 0 {
+        let width = output.shape.last().and_then(|last| usize::try_from(*last).ok()).unwrap_or(0);
+        let rows = output.values.chunks_exact(width.max(2));
+        put(width >= 2 && !rows.into_iter().all(|row| probability::is_simplex(row, dtype)), Sign::Simplex);
     }
-    if output.nulls > 0 {
-        signs.push(Sign::Null);
-    }
-    if output.values.is_empty() && output.text.iter().all(String::is_empty) {
-        signs.push(Sign::Empty);
-    }
+    put(output.kind == Kind::Tokens && is_repetition(output), Sign::Repeated);
+    put(output.values.is_empty() && output.text.iter().all(String::is_empty), Sign::Empty);
     signs
 }
 
-/// All signs of some outputs, each judged as the type beside it; comma-separated.
-pub(super) fn listed<'a>(outputs: impl Iterator<Item = (&'a Output, DType)>) -> String {
-    let mut all: Vec<Sign> = outputs.flat_map(|(output, dtype)| signs(output, dtype)).collect();
-    all.sort_unstable();
-    all.dedup();
-    all.into_iter().map(Sign::as_str).collect::<Vec<_>>().join(",")
+fn is_repetition(output: &Output) -> bool {
+    let stuck = |share: Option<f64>, looped: f64| share.is_some_and(|share| share > REPEATED || looped > REPEATED);
+    if output.text.is_empty() {
+        let ids: Vec<u64> = output.values.iter().map(|value| value.to_bits()).collect();
+        stuck(text::repeated(&ids, LEAST_TOKENS), text::looped(&ids, LONGEST_LOOP))
+    } else {
+        stuck(text::repeated(&output.text, LEAST_TOKENS), text::looped(&output.text, LONGEST_LOOP))
+    }
+}
+
+/// The names of some signs; comma-separated, in their order.
+pub(super) fn listed(signs: &BTreeSet<Sign>) -> String {
+    signs.iter().map(|sign| sign.as_str()).collect::<Vec<_>>().join(",")
 }
 
 /// All signs of an answer's compared outputs, each judged as its own type.
 pub(super) fn listed_alone(decoded: &Decoded, rules: &Rules) -> String {
     let compared = decoded.outputs.iter().filter(|output| rules.compares(&output.name));
-    listed(compared.map(|output| (output, output.dtype)))
+    let of = |output: &Output| signs(output, &Profile::of(output), output.dtype, rules.output(&output.name));
+    listed(&compared.flat_map(of).collect())
 }
 
-/// Whether the finite elements differ among themselves beyond tolerance.
-fn varies(output: &Output, pair: &Pair<'_>) -> bool {
-    let finite = || output.values.iter().copied().filter(|value| value.is_finite());
-    let (low, high) = finite()
-        .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(value), high.max(value)));
-    high - low > pair.tolerance.around(low.abs().max(high.abs()))
+/// The signs of both sides of one output, and those that only one side shows.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Signs {
+    pub(super) primary: BTreeSet<Sign>,
+    pub(super) shadow: BTreeSet<Sign>,
+    pub(super) one_sided: OneSided,
 }
 
-/// Signs that only one side of one output shows.
+/// The first sign that only one side shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct OneSided {
     pub(super) primary: Option<Sign>,
     pub(super) shadow: Option<Sign>,
 }
 
-impl OneSided {
-    /// Compares the signs of both sides. `beyond` says whether an element is beyond tolerance: all zero against almost zero, or
-    /// constant against almost the same constant, is agreement. Constant also needs another side that varies by more than noise:
-    /// a batch of one row twice is constant on both sides, though a kernel may give each row its own last bits.
-    pub(super) fn of(pair: &Pair<'_>, beyond: bool) -> Self {
-        let primary = signs(&pair.primary, pair.dtype);
-        let shadow = signs(&pair.shadow, pair.dtype);
-        let only = |own: &[Sign], other: &[Sign], output: &Output| {
+impl Signs {
+    /// Looks at both sides. Where no element is beyond tolerance, all zero against almost zero, or constant against almost the same
+    /// constant, is agreement. Constant also needs another side that varies by more than noise: a batch of one row twice is constant on
+    /// both sides, though a kernel may give each row its own last bits.
+    pub(super) fn of(pair: &Pair<'_>, elements: &Elements) -> Self {
+        let (p, s) = (Profile::of(&pair.primary), Profile::of(&pair.shadow));
+        let mut primary = signs(&pair.primary, &p, pair.dtype, pair.rule);
+        let mut shadow = signs(&pair.shadow, &s, pair.dtype, pair.rule);
+        let beyond = elements.beyond > 0;
+        if pair.dtype.is_float() && beyond && elements.count >= LEAST_ZEROED {
+            for (side, own, other, zeroed) in [
+                (&mut shadow, &s, &p, elements.sums.zeroed[0]),
+                (&mut primary, &p, &s, elements.sums.zeroed[1]),
+            ] {
+                if zeroed * 2.0 > (other.count - other.zero) as f64 && own.zero < own.count {
+                    side.insert(Sign::Zeroed);
+                }
+            }
+        }
+        let varies = |profile: &Profile| {
+            profile.high - profile.low > pair.tolerance.around(profile.magnitude())
+        };
+        let only = |own: &BTreeSet<Sign>, other: &BTreeSet<Sign>, profile: &Profile| {
             let counts = |sign: &Sign| match sign {
-                Sign::AllZero => beyond,
-                Sign::Constant => beyond && varies(output, pair),
+                Sign::AllZero | Sign::Tiny => beyond,
+                Sign::Constant => beyond && varies(profile),
                 _ => true,
             };
             own.iter().copied().filter(counts).find(|sign| !sign.shared(other))
         };
-        Self {
-            primary: only(&primary, &shadow, &pair.shadow),
-            shadow: only(&shadow, &primary, &pair.primary),
-        }
+        let one_sided = OneSided { primary: only(&primary, &shadow, &s), shadow: only(&shadow, &primary, &p) };
+        Self { primary, shadow, one_sided }
     }
+}
 
+impl OneSided {
     /// The first of both.
     pub(super) fn or(self, other: Self) -> Self {
         Self { primary: self.primary.or(other.primary), shadow: self.shadow.or(other.shadow) }

@@ -31,7 +31,7 @@ pub(super) struct Elements {
     pub(super) sums: Sums,
     /// Smallest cosine of a row (first dimension) of two elements or more.
     pub(super) cosine: Option<f64>,
-    /// The same of rows with an element beyond tolerance, and the row.
+    /// The same of rows with an element beyond tolerance, and where the row begins.
     pub(super) cosine_beyond: Option<(f64, usize)>,
     pub(super) ulp_max: Option<i64>,
     pub(super) moves: Moves,
@@ -91,11 +91,11 @@ impl Elements {
         self.sums.join(&own);
         let (finite, beyond) = (self.finite - before.1, self.finite_beyond > before.2);
         if pair.dtype.is_float() && finite >= 2 {
-            self.cosine(pair, &own, (p, c), (from, beyond));
+            self.cosine(&own, (p, c), (from, beyond));
         }
     }
 
-    fn cosine(&mut self, pair: &Pair<'_>, sums: &Sums, (p, c): (&[f64], &[f64]), (from, beyond): (usize, bool)) {
+    fn cosine(&mut self, sums: &Sums, (p, c): (&[f64], &[f64]), (from, beyond): (usize, bool)) {
         let cosine = if sums.is_finite() && sums.pp > 1e-200 && sums.cc > 1e-200 {
             Some((sums.pc / (sums.pp.sqrt() * sums.cc.sqrt())).clamp(-1.0, 1.0))
         } else {
@@ -105,7 +105,7 @@ impl Elements {
         let Some(cosine) = cosine else { return };
         lower(&mut self.cosine, cosine);
         if beyond && self.cosine_beyond.is_none_or(|(known, _)| cosine < known) {
-            self.cosine_beyond = Some((cosine, pair.row_of(from)));
+            self.cosine_beyond = Some((cosine, from));
         }
     }
 

@@ -43,8 +43,8 @@ pub fn argmax_flip(p: &[f64], c: &[f64], noise: impl Fn(f64) -> f64) -> Option<F
     let chosen = p.get(pick)?;
     // A masked element (-inf) is below all others, with no noise to it.
     let noise_of = |value: f64| if value == f64::NEG_INFINITY { 0.0 } else { noise(value) };
-    let near = p[top] - noise_of(p[top]) <= chosen + noise_of(*chosen);
-    (top != pick).then_some(if near { Flip::NearTie } else { Flip::Real })
+    let apart = p[top] - noise_of(p[top]) > chosen + noise_of(*chosen);
+    (top != pick).then_some(if apart { Flip::Real } else { Flip::NearTie })
 }
 
 /// Whether one side is at or above the threshold and the other is not: a near tie when P is within `noise` of it. `None` when both are

@@ -24,6 +24,15 @@ fn an_unknown_key_a_bad_path_and_a_bad_number_are_named() {
         (r#"{"gross_cosine":2}"#, "gross_cosine"),
         (r#"{"gross_tolerance_units":0.5}"#, "1 or more"),
         (r#"{"include":["a"],"ignore":["a"]}"#, "`a` is both"),
+        (r#"{"top_k":0}"#, "top_k"),
+        (r#"{"embedding_cosine":1.0}"#, "embedding_cosine"),
+        (r#"{"outputs":{"s":{"range":[1.0,0.0]}}}"#, "outputs.s.range"),
+        (r#"{"outputs":{"s":{"step":0.0}}}"#, "outputs.s.step"),
+        (r#"{"outputs":{"s":{"kind":"picture"}}}"#, "picture"),
+        (r#"{"detections":[{"boxes":"b","scores":"s","iou":1.5}]}"#, "detections.b.iou"),
+        (r#"{"detections":[{"boxes":"b","scores":"s"}],"rankings":[{"ids":"s"}]}"#, "`s` is in two"),
+        (r#"{"json":{"tolerances":[{"path":"/x","rtol":-1.0,"atol":0.0}]}}"#, "json.tolerances./x.rtol"),
+        (r#"{"json":{"ignore":["id"]}}"#, "begin it with /"),
         (r#"{"json_paths":[{"name":"a","path":"/a"},{"name":"a","path":"/b"}]}"#, "two paths"),
     ] {
         let error = parse(json).unwrap_err();
@@ -42,7 +51,7 @@ fn tolerances_go_from_output_to_type_to_default() {
     assert_eq!(rules.tolerance("score", DType::Fp32, true), Tolerance { rtol: 0.5, atol: 2.0 });
     assert_eq!(rules.tolerance("other", DType::Fp64, false), Tolerance { rtol: 0.5, atol: 0.25 });
     assert_eq!(rules.tolerance("other", DType::Int64, true), Tolerance::EXACT);
-    assert_eq!((rules.threshold("score"), rules.threshold("other")), (Some(0.5), None));
+    assert_eq!((rules.output("score").threshold, rules.output("other").threshold), (Some(0.5), None));
 }
 
 #[test]
@@ -70,6 +79,16 @@ fn rules_survive_a_round_trip_and_the_hash_follows_every_field() {
         r#"{"gross_tolerance_units":50.0}"#,
         r#"{"gross_cosine":0.5}"#,
         r#"{"floor":0.1}"#,
+        r#"{"top_k":5}"#,
+        r#"{"embedding_cosine":0.9}"#,
+        r#"{"embedding_norm":0.1}"#,
+        r#"{"near_tie_nats":0.5}"#,
+        r#"{"outputs":{"a":{"kind":"embedding"}}}"#,
+        r#"{"outputs":{"a":{"range":[0.0,1.0],"probabilities":true,"step":0.5}}}"#,
+        r#"{"rankings":[{"ids":"i"}]}"#,
+        r#"{"detections":[{"boxes":"b","scores":"s","format":"center"}]}"#,
+        r#"{"json":{"ignore":["$..took"]}}"#,
+        r#"{"json":{"unordered":["/tags"],"keyed":[{"path":"/items","key":"id"}],"tolerances":[{"path":"/x","rtol":0.0,"atol":0.1}]}}"#,
     ];
     let mut hashes = BTreeSet::new();
     for text in texts {
@@ -115,7 +134,7 @@ fn the_configuration_file_reads_as_documented() {
     "#;
     let rules: Rules = toml::from_str(text).unwrap();
     assert_eq!(rules.tolerance("x", DType::Fp16, true), Tolerance { rtol: 0.02, atol: 0.001 });
-    assert_eq!((rules.gross_tolerance_units, rules.threshold("score")), (50.0, Some(0.5)));
+    assert_eq!((rules.gross_tolerance_units, rules.output("score").threshold), (50.0, Some(0.5)));
     assert_eq!(rules.json_paths[0].path, Path::parse("$.items[*].score").unwrap());
     assert_eq!(toml::from_str::<Rules>(&toml::to_string(&rules).unwrap()).unwrap(), rules);
     let wrong = toml::from_str::<Rules>(&text.replace("[*]", "[*")).unwrap_err().to_string();

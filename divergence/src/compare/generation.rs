@@ -1,0 +1,135 @@
+//! Generated text: its tokens, their log probabilities, and why it ended, taken together.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use super::structure::Pair;
+use crate::metric::logprob::{self, Parting, Tokens};
+use crate::metric::text::{Sequences, sequences, words};
+use crate::{Kind, Output};
+
+/// The outputs of one generation; all share the beginning of their names.
+#[derive(Default)]
+pub(super) struct Generation<'p> {
+    pub(super) text: Option<&'p Pair<'p>>,
+    pub(super) tokens: Option<&'p Pair<'p>>,
+    /// Of the chosen tokens, and of the best at each place.
+    pub(super) logprobs: Option<&'p Pair<'p>>,
+    best: Option<&'p Pair<'p>>,
+    pub(super) reason: Option<&'p Pair<'p>>,
+}
+
+/// The generations among the outputs, by what their names begin with (up to the last `.`).
+pub(super) fn generations<'p>(pairs: &'p [Pair<'p>]) -> Vec<Generation<'p>> {
+    let mut found: BTreeMap<&str, Generation<'p>> = BTreeMap::new();
+    for pair in pairs {
+        let name = pair.primary.name.as_str();
+        let group = name.rsplit_once('.').map_or("", |(group, _)| group);
+        let slot = match pair.kind {
+            Kind::Text => &mut found.entry(group).or_default().text,
+            Kind::Tokens => &mut found.entry(group).or_default().tokens,
+            Kind::Logprobs if pair.primary.shape.len() > 1 => &mut found.entry(group).or_default().best,
+            Kind::Logprobs => &mut found.entry(group).or_default().logprobs,
+            Kind::Reason => &mut found.entry(group).or_default().reason,
+            _ => continue,
+        };
+        slot.get_or_insert(pair);
+    }
+    found.into_values().filter(|generation| generation.text.is_some() || generation.tokens.is_some()).collect()
+}
+
+/// How two generations differ.
+pub(super) struct Difference {
+    pub(super) sequences: Sequences,
+    /// Whether the sequences are tokens; else they are words.
+    pub(super) is_tokens: bool,
+    /// What happened at the first token that differs.
+    pub(super) parting: Option<Parting>,
+    /// Whether the shadow ends in the middle of what the primary says, and not for the same reason.
+    pub(super) truncated: bool,
+}
+
+impl<'p> Generation<'p> {
+    /// The output to name in a finding.
+    pub(super) fn named(&self) -> Option<&'p Pair<'p>> {
+        self.text.or(self.tokens)
+    }
+
+    /// Measures the difference; `None` when text and tokens are the same.
+    pub(super) fn difference(&self) -> Option<Difference> {
+        let same = |pair: &Pair<'_>| {
+            pair.primary.text == pair.shadow.text && pair.primary.values == pair.shadow.values
+        };
+        // Another way to cut the same text into tokens is no difference.
+        let all_same = match (self.text, self.tokens) {
+            (Some(text), _) => same(text),
+            (None, tokens) => tokens.is_none_or(same),
+        };
+        if all_same {
+            return None;
+        }
+        let (p, s) = (self.items(|pair| &pair.primary), self.items(|pair| &pair.shadow));
+        let sequences = sequences(&p, &s);
+        let is_tokens = self.tokens.is_some();
+        let one_reason = self.reason.is_some_and(same);
+        let truncated = sequences.first_difference == Some(s.len()) && !s.is_empty() && s.len() < p.len() && !one_reason;
+        let parting = is_tokens.then(|| self.parting(&p, &s)).flatten();
+        Some(Difference { sequences, is_tokens, parting, truncated })
+    }
+
+    /// The tokens of one side, or the words of its text.
+    fn items(&self, side: impl Fn(&'p Pair<'p>) -> &'p Output) -> Vec<Cow<'p, str>> {
+        match (self.tokens, self.text) {
+            (Some(tokens), _) => {
+                let output = side(tokens);
+                let ids = output.values.iter().map(|id| id.to_string().into());
+                output.text.iter().map(|token| token.as_str().into()).chain(ids).collect()
+            }
+            (None, Some(text)) => {
+                side(text).text.iter().flat_map(|text| words(text)).map(Cow::Borrowed).collect()
+            }
+            (None, None) => Vec::new(),
+        }
+    }
+
+    fn parting(&self, p: &[Cow<'p, str>], s: &[Cow<'p, str>]) -> Option<Parting> {
+        let best = self.best?;
+        let side = |items: &'_ [Cow<'p, str>]| items.iter().map(AsRef::as_ref).collect();
+        let p = Tokens { tokens: side(p), best: alternatives(&best.primary) };
+        let s = Tokens { tokens: side(s), best: alternatives(&best.shadow) };
+        logprob::parting(&p, &s)
+    }
+
+    /// Places up to the first token that differs: behind it, log probabilities are of other texts.
+    pub(super) fn common(&self, difference: Option<&Difference>) -> usize {
+        difference.filter(|found| found.is_tokens).and_then(|found| found.sequences.first_difference).unwrap_or(usize::MAX)
+    }
+}
+
+/// The best tokens at each place, from an output of shape `[n, k]`.
+fn alternatives(output: &Output) -> Vec<BTreeMap<&str, f64>> {
+    let width = output.shape.last().and_then(|last| usize::try_from(*last).ok()).unwrap_or(0).max(1);
+    let places = output.keys.chunks(width).zip(output.values.chunks(width));
+    places
+        .map(|(keys, values)| {
+            keys.iter().map(String::as_str).zip(values.iter().copied()).filter(|(key, _)| !key.is_empty()).collect()
+        })
+        .collect()
+}
+
+/// Whether an output is compared as a part of a generation.
+pub(super) fn is_part(pair: &Pair<'_>) -> bool {
+    matches!(pair.kind, Kind::Text | Kind::Tokens | Kind::Logprobs)
+}
+
+/// A part of a generation that is compared one by one: its log probabilities up to `common`.
+pub(super) fn beginning(pair: &Pair<'_>, common: usize) -> Pair<'static> {
+    let cut = |output: &Output| {
+        let end = common.min(pair.primary.values.len()).min(pair.shadow.values.len());
+        let values = output.values[..end].to_vec();
+        Output { values, kind: output.kind, ..Output::new(output.name.clone(), output.dtype, vec![end as u64]) }
+    };
+    let mut cut = pair.with(cut(&pair.primary), cut(&pair.shadow));
+    (cut.ranked, cut.has_ulp) = (false, false);
+    cut
+}

@@ -1,0 +1,105 @@
+//! What one output holds, in one pass: extremes, zeros, elements that are not finite.
+
+use half::{bf16, f16};
+
+use crate::{DType, Output};
+
+/// Counts and extremes of the numeric elements of an output.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Profile {
+    pub(super) count: usize,
+    pub(super) nan: usize,
+    pub(super) infinite: usize,
+    /// Elements that are 0, of either sign.
+    pub(super) zero: usize,
+    /// Smallest and largest finite element; +∞ and −∞ without any.
+    pub(super) low: f64,
+    pub(super) high: f64,
+}
+
+impl Profile {
+    /// Looks at all elements.
+    pub(super) fn of(output: &Output) -> Self {
+        const LANES: usize = 4;
+        let one = |condition: bool| if condition { 1.0_f64 } else { 0.0 };
+        let (mut nan, mut infinite, mut zero) = ([0.0; LANES], [0.0; LANES], [0.0; LANES]);
+        let (mut low, mut high) = ([f64::INFINITY; LANES], [f64::NEG_INFINITY; LANES]);
+        let mut look = |lane: usize, value: f64| {
+            nan[lane] += one(value.is_nan());
+            infinite[lane] += one(value.abs() == f64::INFINITY);
+            zero[lane] += one(value == 0.0);
+            // What is not finite leaves the extremes as they are.
+            let (up, down) = (value.abs() < f64::INFINITY, value.abs() < f64::INFINITY);
+            low[lane] = if up & (value < low[lane]) { value } else { low[lane] };
+            high[lane] = if down & (value > high[lane]) { value } else { high[lane] };
+        };
+        let parts = output.values.chunks_exact(LANES);
+        let rest = parts.remainder();
+        for part in parts {
+            for (lane, value) in part.iter().enumerate() {
+                look(lane, *value);
+            }
+        }
+        rest.iter().for_each(|value| look(0, *value));
+        let sum = |lanes: [f64; LANES]| lanes.iter().sum::<f64>() as usize;
+        Self {
+            count: output.values.len(),
+            nan: sum(nan),
+            infinite: sum(infinite),
+            zero: sum(zero),
+            low: low.into_iter().fold(f64::INFINITY, f64::min),
+            high: high.into_iter().fold(f64::NEG_INFINITY, f64::max),
+        }
+    }
+
+    /// Largest finite magnitude; 0 without any.
+    pub(super) fn magnitude(&self) -> f64 {
+        if self.low > self.high { 0.0 } else { self.low.abs().max(self.high.abs()) }
+    }
+
+    /// Whether all elements are finite and the same.
+    pub(super) fn is_constant(&self) -> bool {
+        self.count > 0 && self.nan + self.infinite == 0 && self.low == self.high
+    }
+}
+
+/// Smallest normal and largest number of a floating type.
+pub(super) fn extremes(dtype: DType) -> Option<(f64, f64)> {
+    Some(match dtype {
+        DType::Fp16 => (f16::MIN_POSITIVE.to_f64(), f16::MAX.to_f64()),
+        DType::Bf16 => (bf16::MIN_POSITIVE.to_f64(), bf16::MAX.to_f64()),
+        DType::Fp32 => (f64::from(f32::MIN_POSITIVE), f64::from(f32::MAX)),
+        DType::Fp64 => (f64::MIN_POSITIVE, f64::MAX),
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(values: &[f64]) -> Profile {
+        Profile::of(&Output { values: values.to_vec(), ..Output::new("x", DType::Fp32, vec![]) })
+    }
+
+    #[test]
+    fn what_is_not_finite_is_counted_and_no_extreme() {
+        let found = of(&[1.0, f64::NAN, -2.0, f64::INFINITY, 0.0, -0.0, f64::NEG_INFINITY]);
+        assert_eq!((found.count, found.nan, found.infinite, found.zero), (7, 1, 2, 2));
+        assert_eq!((found.low, found.high, found.magnitude()), (-2.0, 1.0, 2.0));
+        assert!(!found.is_constant());
+    }
+
+    #[test]
+    fn nothing_has_no_extremes_and_is_not_constant() {
+        assert_eq!(of(&[]).magnitude(), 0.0);
+        assert!(!of(&[]).is_constant() && !of(&[f64::NAN]).is_constant());
+        assert!(of(&[0.5; 9]).is_constant() && of(&[0.0, -0.0]).is_constant());
+    }
+
+    #[test]
+    fn extremes_are_those_of_the_types() {
+        assert_eq!(extremes(DType::Fp16), Some((6.103_515_625e-5, 65504.0)));
+        assert_eq!(extremes(DType::Int8), None);
+    }
+}

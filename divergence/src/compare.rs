@@ -24,7 +24,7 @@ use crate::{Class, Decoded, Rules};
 use detections::Detections;
 pub use measures::Measures;
 use structure::Pair;
-pub use tree::{Change, Changed, Unused, changes};
+pub use tree::{Change, Changed, Changes, MAX_CHANGES, changes};
 
 /// One side of a comparison.
 #[derive(Debug, Clone, Copy)]

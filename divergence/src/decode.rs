@@ -37,6 +37,7 @@ mod tests;
 use crate::{Json, Output, Rules};
 pub(crate) use fault::shortened;
 pub use fault::{Fault, Undecodable};
+pub(crate) use json::to_serde;
 use parts::Parts;
 pub(crate) use tensor::shape_text;
 

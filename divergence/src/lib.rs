@@ -17,9 +17,12 @@ pub mod rules;
 pub mod signature;
 
 pub use class::Class;
-pub use compare::{Divergence, Side, compare};
+pub use compare::{Change, Changed, Changes, Divergence, Measures, Side, changes, compare};
 pub use decode::{Answer, Decoded, Fault, Protocol, Undecodable, decode};
 pub use json::{Json, JsonError, Number, Printed};
 pub use output::{DType, Kind, Output};
-pub use rules::{JsonOutput, OutputRule, Path, Rules, RulesError, Tolerance};
+pub use rules::{
+    BoxFormat, DetectionRule, JsonOutput, JsonRules, KeyedArray, OutputRule, Path, PathTolerance,
+    RankingRule, Rules, RulesError, Tolerance,
+};
 pub use signature::{Signature, signature};

@@ -196,7 +196,9 @@ impl Rules {
         let dtype = if declared || dtype != DType::Fp64 { dtype } else { DType::Fp32 };
         let by_type = self.tolerances.get(&dtype).copied().unwrap_or_else(|| Tolerance::default_of(dtype));
         let rule = self.output(name);
-        Tolerance { rtol: rule.rtol.unwrap_or(by_type.rtol), atol: rule.atol.unwrap_or(by_type.atol) }
+        // Rounding of a quantised value may go either way by one step.
+        let atol = rule.step.map_or(by_type.atol, |step| 1.01 * step);
+        Tolerance { rtol: rule.rtol.unwrap_or(by_type.rtol), atol: rule.atol.unwrap_or(atol) }
     }
 
     /// What is special about an output.

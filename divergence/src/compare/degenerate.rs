@@ -118,7 +118,8 @@ fn signs(output: &Output, profile: &Profile, dtype: DType, rule: OutputRule) -> 
 }
 
 fn is_repetition(output: &Output) -> bool {
-    let stuck = |share: Option<f64>, looped: f64| share.is_some_and(|share| share > REPEATED || looped > REPEATED);
+    let stuck =
+        |share: Option<f64>, looped: f64| share.is_some_and(|share| share > REPEATED || looped > REPEATED);
     if output.text.is_empty() {
         let ids: Vec<u64> = output.values.iter().map(|value| value.to_bits()).collect();
         stuck(text::repeated(&ids, LEAST_TOKENS), text::looped(&ids, LONGEST_LOOP))
@@ -173,9 +174,8 @@ impl Signs {
                 }
             }
         }
-        let varies = |profile: &Profile| {
-            profile.high - profile.low > pair.tolerance.around(profile.magnitude())
-        };
+        let varies =
+            |profile: &Profile| profile.high - profile.low > pair.tolerance.around(profile.magnitude());
         let only = |own: &BTreeSet<Sign>, other: &BTreeSet<Sign>, profile: &Profile| {
             let counts = |sign: &Sign| match sign {
                 Sign::AllZero | Sign::Tiny => beyond,
@@ -184,7 +184,8 @@ impl Signs {
             };
             own.iter().copied().filter(counts).find(|sign| !sign.shared(other))
         };
-        let one_sided = OneSided { primary: only(&primary, &shadow, &s), shadow: only(&shadow, &primary, &p) };
+        let one_sided =
+            OneSided { primary: only(&primary, &shadow, &s), shadow: only(&shadow, &primary, &p) };
         Self { primary, shadow, one_sided }
     }
 }

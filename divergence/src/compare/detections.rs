@@ -41,7 +41,8 @@ impl<'r> Detections<'r> {
         }
         let scores = primary.outputs.iter().find(|output| output.name == rule.scores);
         let declared = primary.protocol.declares_types() && shadow.protocol.declares_types();
-        let tolerance = scores.map_or(Tolerance::EXACT, |output| rules.tolerance(&output.name, output.dtype, declared));
+        let tolerance =
+            scores.map_or(Tolerance::EXACT, |output| rules.tolerance(&output.name, output.dtype, declared));
         Ok(Some(Self { rule, tolerance, images: one.into_iter().zip(other).collect() }))
     }
 
@@ -61,7 +62,9 @@ impl<'r> Detections<'r> {
         let lowest = p.iter().chain(s).map(|found| found.score).fold(f64::INFINITY, f64::min);
         let edge = lowest + 2.0 * self.tolerance.around(lowest);
         // What scores above the edge must have its partner.
-        let above = |boxes: &[Detection]| boxes.iter().filter(|found| found.score > edge).copied().collect::<Vec<_>>();
+        let above = |boxes: &[Detection]| {
+            boxes.iter().filter(|found| found.score > edge).copied().collect::<Vec<_>>()
+        };
         let left = match_boxes(&above(p), s, self.rule.iou).missing;
         left == 0 && match_boxes(&above(s), p, self.rule.iou).missing == 0
     }
@@ -103,10 +106,11 @@ fn of(rule: &DetectionRule, answer: &Decoded) -> Result<Option<Vec<Vec<Detection
         _ => 1,
     };
     let per_image = if images == 0 || count == 0 { 1 } else { count / images };
-    let found = boxes.values.chunks_exact(4).zip(scores.iter().zip(&classes)).map(|(corners, (score, class))| {
-        let corners = in_corners([corners[0], corners[1], corners[2], corners[3]], rule.format);
-        Detection { corners, score: *score, class: *class }
-    });
+    let found =
+        boxes.values.chunks_exact(4).zip(scores.iter().zip(&classes)).map(|(corners, (score, class))| {
+            let corners = in_corners([corners[0], corners[1], corners[2], corners[3]], rule.format);
+            Detection { corners, score: *score, class: *class }
+        });
     let found: Vec<Detection> = found.collect();
     let mut by_image: Vec<Vec<Detection>> = found.chunks(per_image.max(1)).map(<[_]>::to_vec).collect();
     by_image.resize(images, Vec::new());

@@ -3,8 +3,8 @@
 use super::kernel::{self, Limits, STRETCH, Sums};
 use super::rows::Moves;
 use super::structure::Pair;
-use crate::metric::{direction, relative, ulp};
 use crate::Output;
+use crate::metric::{direction, relative, ulp};
 
 /// Element metrics of one output.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -36,8 +36,8 @@ pub(super) struct Elements {
     pub(super) ulp_max: Option<i64>,
     pub(super) moves: Moves,
     /// Largest ratios, of which the logarithms are above.
-    ratio: f64,
-    ratio_of_beyond: f64,
+    pub(super) ratio: f64,
+    pub(super) ratio_of_beyond: f64,
 }
 
 /// Puts the larger of both into the slot.
@@ -137,7 +137,11 @@ impl Elements {
             symmetric: self.symmetric_relative.unwrap_or(-1.0),
             ratio: if pair.dtype.is_float() { self.ratio } else { f64::INFINITY },
             ratio_beyond: if pair.dtype.is_float() { self.ratio_of_beyond } else { f64::INFINITY },
-            sign: if pair.dtype.is_float() && self.sign_change != Some(true) { pair.floor } else { f64::INFINITY },
+            sign: if pair.dtype.is_float() && self.sign_change != Some(true) {
+                pair.floor
+            } else {
+                f64::INFINITY
+            },
         }
     }
 

@@ -35,7 +35,10 @@ pub(super) fn generations<'p>(pairs: &'p [Pair<'p>]) -> Vec<Generation<'p>> {
         };
         slot.get_or_insert(pair);
     }
-    found.into_values().filter(|generation| generation.text.is_some() || generation.tokens.is_some()).collect()
+    found
+        .into_values()
+        .filter(|generation| generation.text.is_some() || generation.tokens.is_some())
+        .collect()
 }
 
 /// How two generations differ.
@@ -72,7 +75,8 @@ impl<'p> Generation<'p> {
         let sequences = sequences(&p, &s);
         let is_tokens = self.tokens.is_some();
         let one_reason = self.reason.is_some_and(same);
-        let truncated = sequences.first_difference == Some(s.len()) && !s.is_empty() && s.len() < p.len() && !one_reason;
+        let truncated =
+            sequences.first_difference == Some(s.len()) && !s.is_empty() && s.len() < p.len() && !one_reason;
         let parting = is_tokens.then(|| self.parting(&p, &s)).flatten();
         Some(Difference { sequences, is_tokens, parting, truncated })
     }
@@ -94,15 +98,17 @@ impl<'p> Generation<'p> {
 
     fn parting(&self, p: &[Cow<'p, str>], s: &[Cow<'p, str>]) -> Option<Parting> {
         let best = self.best?;
-        let side = |items: &'_ [Cow<'p, str>]| items.iter().map(AsRef::as_ref).collect();
-        let p = Tokens { tokens: side(p), best: alternatives(&best.primary) };
-        let s = Tokens { tokens: side(s), best: alternatives(&best.shadow) };
+        let p = Tokens { tokens: p.iter().map(AsRef::as_ref).collect(), best: alternatives(&best.primary) };
+        let s = Tokens { tokens: s.iter().map(AsRef::as_ref).collect(), best: alternatives(&best.shadow) };
         logprob::parting(&p, &s)
     }
 
     /// Places up to the first token that differs: behind it, log probabilities are of other texts.
     pub(super) fn common(&self, difference: Option<&Difference>) -> usize {
-        difference.filter(|found| found.is_tokens).and_then(|found| found.sequences.first_difference).unwrap_or(usize::MAX)
+        difference
+            .filter(|found| found.is_tokens)
+            .and_then(|found| found.sequences.first_difference)
+            .unwrap_or(usize::MAX)
     }
 }
 
@@ -112,7 +118,11 @@ fn alternatives(output: &Output) -> Vec<BTreeMap<&str, f64>> {
     let places = output.keys.chunks(width).zip(output.values.chunks(width));
     places
         .map(|(keys, values)| {
-            keys.iter().map(String::as_str).zip(values.iter().copied()).filter(|(key, _)| !key.is_empty()).collect()
+            keys.iter()
+                .map(String::as_str)
+                .zip(values.iter().copied())
+                .filter(|(key, _)| !key.is_empty())
+                .collect()
         })
         .collect()
 }
@@ -127,7 +137,11 @@ pub(super) fn beginning(pair: &Pair<'_>, common: usize) -> Pair<'static> {
     let cut = |output: &Output| {
         let end = common.min(pair.primary.values.len()).min(pair.shadow.values.len());
         let values = output.values[..end].to_vec();
-        Output { values, kind: output.kind, ..Output::new(output.name.clone(), output.dtype, vec![end as u64]) }
+        Output {
+            values,
+            kind: output.kind,
+            ..Output::new(output.name.clone(), output.dtype, vec![end as u64])
+        }
     };
     let mut cut = pair.with(cut(&pair.primary), cut(&pair.shadow));
     (cut.ranked, cut.has_ulp) = (false, false);

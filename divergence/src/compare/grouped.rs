@@ -10,9 +10,10 @@ use crate::{DType, Decoded, Kind, Output, RankingRule, Rules};
 /// The names of the outputs that rankings and detections take.
 pub(super) fn taken(rules: &Rules) -> BTreeSet<&str> {
     let rankings = rules.rankings.iter().flat_map(|rule| [Some(rule.ids.as_str()), rule.scores.as_deref()]);
-    let detections = rules.detections.iter().flat_map(|rule| {
-        [Some(rule.boxes.as_str()), Some(rule.scores.as_str()), rule.classes.as_deref()]
-    });
+    let detections = rules
+        .detections
+        .iter()
+        .flat_map(|rule| [Some(rule.boxes.as_str()), Some(rule.scores.as_str()), rule.classes.as_deref()]);
     rankings.chain(detections).flatten().collect()
 }
 
@@ -20,7 +21,11 @@ pub(super) fn taken(rules: &Rules) -> BTreeSet<&str> {
 ///
 /// # Errors
 /// When a side lacks an output, or ids and scores do not fit together; as a detail.
-pub(super) fn rankings(primary: &Decoded, shadow: &Decoded, rules: &Rules) -> Result<Vec<Pair<'static>>, String> {
+pub(super) fn rankings(
+    primary: &Decoded,
+    shadow: &Decoded,
+    rules: &Rules,
+) -> Result<Vec<Pair<'static>>, String> {
     let mut pairs = Vec::new();
     let declared = primary.protocol.declares_types() && shadow.protocol.declares_types();
     for rule in rules.rankings.iter().filter(|rule| rules.compares(&rule.ids)) {
@@ -53,7 +58,10 @@ fn rows(rule: &RankingRule, answer: &Decoded) -> Result<Option<Vec<Output>>, Str
         (Some(ids), Some(Some(scores))) => (ids, Some(scores)),
         (None, _) => return Err(format!("missing:{} beside its scores", shortened(&rule.ids))),
         (_, Some(None)) => {
-            return Err(format!("missing:{} beside its ids", shortened(rule.scores.as_deref().unwrap_or_default())));
+            return Err(format!(
+                "missing:{} beside its ids",
+                shortened(rule.scores.as_deref().unwrap_or_default())
+            ));
         }
     };
     let keys = keys(ids);
@@ -68,7 +76,9 @@ fn rows(rule: &RankingRule, answer: &Decoded) -> Result<Option<Vec<Output>>, Str
     let dtype = scores.map_or(DType::Int64, |scores| scores.dtype);
     let row = |(number, keys): (usize, &[Cow<'_, str>])| Output {
         kind: Kind::Ranking,
-        values: scores.map_or_else(Vec::new, |scores| scores.values[number * width..number * width + keys.len()].to_vec()),
+        values: scores.map_or_else(Vec::new, |scores| {
+            scores.values[number * width..number * width + keys.len()].to_vec()
+        }),
         keys: keys.iter().map(|key| key.clone().into_owned()).collect(),
         printed: scores.and_then(|scores| scores.printed),
         ..Output::new(name.clone(), dtype, ids.shape.clone())

@@ -172,7 +172,10 @@ mod tests {
     #[test]
     fn a_stretch_with_anything_not_finite_has_no_finite_sum() {
         for value in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
-            assert!(!sums(&[1.0; 9], &[1.0, value, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0], Tolerance::EXACT).is_finite());
+            assert!(
+                !sums(&[1.0; 9], &[1.0, value, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0], Tolerance::EXACT)
+                    .is_finite()
+            );
             assert!(!sums(&[value; 5], &[value; 5], Tolerance::EXACT).is_finite());
         }
     }

@@ -37,7 +37,9 @@ impl Ranked {
         let (one, other): (Vec<f64>, Vec<f64>) = shared.iter().copied().unzip();
         let has_scores = p.has_scores && s.has_scores;
         order_measures(measures, &one, &other);
-        let top = |keys: &[&str]| keys.iter().take(rules.top_k).map(|key| (*key).to_owned()).collect::<BTreeSet<_>>();
+        let top = |keys: &[&str]| {
+            keys.iter().take(rules.top_k).map(|key| (*key).to_owned()).collect::<BTreeSet<_>>()
+        };
         let (top_p, top_s) = (top(&p.keys), top(&s.keys));
         let depth = top_p.len().max(top_s.len());
         if depth > 0 {
@@ -54,13 +56,23 @@ impl Ranked {
         };
         let top_lost = p.keys.first().is_some_and(|top| !s.scores.contains_key(top));
         let common = |side: &Side<'_>, other: &Side<'_>| -> Vec<String> {
-            side.keys.iter().filter(|key| other.scores.contains_key(*key)).map(|key| (*key).to_owned()).collect()
+            side.keys
+                .iter()
+                .filter(|key| other.scores.contains_key(*key))
+                .map(|key| (*key).to_owned())
+                .collect()
         };
         let reordered = !has_scores && common(&p, &s) != common(&s, &p);
         let top_moved = !has_scores && p.keys.first() != s.keys.first();
         let mut shared = pair.with(row(one), row(other));
         shared.ranked = has_scores && shared.dtype.is_float() && shared.primary.values.len() >= 2;
-        Self { shared, membership, top_lost: top_lost && membership == Some(Flip::Real), reordered, top_moved }
+        Self {
+            shared,
+            membership,
+            top_lost: top_lost && membership == Some(Flip::Real),
+            reordered,
+            top_moved,
+        }
     }
 }
 
@@ -93,7 +105,11 @@ impl<'a> Side<'a> {
     /// Whether the other side lacks an item of this one: a near tie where every such item is within noise of the last one listed, which
     /// the next run may list instead.
     fn lost(&self, other: &Side<'_>, noise: impl Fn(f64) -> f64) -> Option<Flip> {
-        let lost = self.keys.iter().filter(|key| !other.scores.contains_key(*key)).filter_map(|key| self.scores.get(key));
+        let lost = self
+            .keys
+            .iter()
+            .filter(|key| !other.scores.contains_key(*key))
+            .filter_map(|key| self.scores.get(key));
         let best = lost.copied().reduce(f64::max)?;
         let last = self.keys.last().and_then(|key| self.scores.get(key)).copied()?;
         let apart = best - noise(best) > last + noise(last);
@@ -112,7 +128,9 @@ pub(super) fn rows(pair: &Pair<'_>, rules: &Rules, measures: &mut Measures, said
         if let Some(share) = overlap::at_k(p, s, rules.top_k) {
             measures.lower_overlap(share);
         }
-        if said && let Some(rbo) = rbo::extrapolated(&overlap::top(p, width), &overlap::top(s, width), rbo::PERSISTENCE)
+        if said
+            && let Some(rbo) =
+                rbo::extrapolated(&overlap::top(p, width), &overlap::top(s, width), rbo::PERSISTENCE)
         {
             super::elements::lower(&mut measures.rank_biased_overlap, rbo);
         }

@@ -144,7 +144,19 @@ pub(super) fn matched<'a>(
     };
     let floor = rules.floor.max(tolerance.atol);
     let threshold = rule.threshold;
-    Ok(Pair { primary, shadow, kind, dtype, tolerance, threshold, rule, floor, has_ulp, ranked, at_row: None })
+    Ok(Pair {
+        primary,
+        shadow,
+        kind,
+        dtype,
+        tolerance,
+        threshold,
+        rule,
+        floor,
+        has_ulp,
+        ranked,
+        at_row: None,
+    })
 }
 
 /// Fewest decimals that tell a server that rounds from one whose scores happen to be short.
@@ -152,7 +164,8 @@ const LEAST_DECIMALS: u32 = 3;
 
 /// Half a unit of the last decimal that the coarser side printed: what its rounding took away.
 fn rounding(primary: &Output, shadow: &Output) -> f64 {
-    let decimals = [primary, shadow].into_iter().filter_map(|output| output.printed).map(|printed| printed.decimals);
+    let decimals =
+        [primary, shadow].into_iter().filter_map(|output| output.printed).map(|printed| printed.decimals);
     match decimals.min() {
         Some(decimals) if decimals >= LEAST_DECIMALS => 0.5 * 10_f64.powi(-decimals.cast_signed()),
         _ => 0.0,
@@ -192,7 +205,8 @@ pub(super) mod testing {
         shadow: &[f64],
         rules: &Rules,
     ) -> Pair<'static> {
-        let output = |values: &[f64]| Output { values: values.to_vec(), ..Output::new("x", dtype, shape.to_vec()) };
+        let output =
+            |values: &[f64]| Output { values: values.to_vec(), ..Output::new("x", dtype, shape.to_vec()) };
         let (primary, shadow) = (output(primary), output(shadow));
         let pair = matched(&primary, &shadow, true, rules).expect("one shape and type");
         pair.with(primary.clone(), shadow.clone())

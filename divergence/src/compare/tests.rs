@@ -4,6 +4,9 @@ use crate::{DType, Output, OutputRule, Protocol, Tolerance};
 mod adversarial;
 mod classes;
 mod degeneration;
+mod grouped;
+mod kinds;
+mod planted;
 mod properties;
 
 fn output(name: &str, dtype: DType, shape: &[u64], values: &[f64]) -> Output {

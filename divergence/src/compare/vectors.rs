@@ -41,7 +41,9 @@ pub(super) fn measure(pair: &Pair<'_>, rules: &Rules) -> Elements {
         if units > 1.0 {
             elements.beyond += p.len();
             elements.finite_beyond += p.iter().zip(s).filter(|(p, s)| p.is_finite() && s.is_finite()).count();
-            if let Some(cosine) = found.cosine.filter(|cosine| elements.cosine_beyond.is_none_or(|known| *cosine < known.0)) {
+            if let Some(cosine) =
+                found.cosine.filter(|cosine| elements.cosine_beyond.is_none_or(|known| *cosine < known.0))
+            {
                 elements.cosine_beyond = Some((cosine, at));
             }
             if let Some(ratio) = found.norm_ratio.filter(|ratio| *ratio > 0.0) {

@@ -17,8 +17,12 @@ use crate::{Class, Kind, Rules};
 pub(super) fn judge(pairs: &[Pair<'_>], detections: &[Detections<'_>], rules: &Rules) -> Divergence {
     // Beside scores, a changed label would drown them: it differs infinitely, and has its own class.
     let floating = pairs.iter().any(|pair| pair.dtype.is_float()) || !detections.is_empty();
-    let mut judge =
-        Judge { rules, floating, divergence: Divergence::of(Class::BitEqual, String::new(), false), totals: Totals::default() };
+    let mut judge = Judge {
+        rules,
+        floating,
+        divergence: Divergence::of(Class::BitEqual, String::new(), false),
+        totals: Totals::default(),
+    };
     for pair in pairs {
         match pair.kind {
             Kind::Ranking if !pair.primary.keys.is_empty() => judge.ranking(pair),
@@ -58,7 +62,8 @@ impl Judge<'_> {
         totals.differs |= !same_bits(pair);
         let silent = self.signs(pair, &elements);
         self.measures(pair, &elements);
-        let place = |index: usize| move || Place { output: pair.primary.name.clone(), index, row: pair.row(index) };
+        let place =
+            |index: usize| move || Place { output: pair.primary.name.clone(), index, row: pair.row(index) };
         // One that is not finite in places is something to judge by in the others.
         let partial = matches!(silent, Some(Sign::Nan | Sign::Infinite | Sign::Null));
         let silent = matches!(silent, Some(Sign::AllZero | Sign::Empty));
@@ -84,7 +89,9 @@ impl Judge<'_> {
             }
         } else if beyond > 0 {
             totals.moved(Move::Label, place(elements.worst.map_or(0, |(_, index)| index)));
-        } else if let Some(index) = first_difference(&pair.primary.text, &pair.shadow.text).filter(|_| !silent) {
+        } else if let Some(index) =
+            first_difference(&pair.primary.text, &pair.shadow.text).filter(|_| !silent)
+        {
             totals.moved(Move::Text, place(index));
         }
     }
@@ -159,7 +166,9 @@ impl Judge<'_> {
         }
         if pair.rule.probabilities == Some(true) {
             let width = pair.primary.shape.last().map_or(0, |last| *last as usize).max(1);
-            for distances in p.chunks(width).zip(s.chunks(width)).filter_map(|(p, s)| probability::distances(p, s)) {
+            for distances in
+                p.chunks(width).zip(s.chunks(width)).filter_map(|(p, s)| probability::distances(p, s))
+            {
                 raise(&mut measures.jensen_shannon, distances.jensen_shannon);
                 raise(&mut measures.total_variation, distances.total_variation);
             }
@@ -181,7 +190,10 @@ impl Judge<'_> {
         } else if ranked.reordered {
             totals.moved(Move::Order, place);
         }
-        if ranked.shared.primary.values.is_empty() && !pair.primary.keys.is_empty() && !pair.shadow.keys.is_empty() {
+        if ranked.shared.primary.values.is_empty()
+            && !pair.primary.keys.is_empty()
+            && !pair.shadow.keys.is_empty()
+        {
             // Nothing in common: there is nothing to compare one by one, and nothing degenerate in that.
             return;
         }
@@ -207,7 +219,8 @@ impl Judge<'_> {
     fn generation(&mut self, generation: &Generation<'_>) {
         let found = generation.difference();
         for pair in [generation.text, generation.tokens].into_iter().flatten() {
-            let _ = self.signs(pair, &Elements { beyond: usize::from(found.is_some()), ..Elements::default() });
+            let _ =
+                self.signs(pair, &Elements { beyond: usize::from(found.is_some()), ..Elements::default() });
             self.totals.differs |= !same_bits(pair);
         }
         if let Some(pair) = generation.logprobs {
@@ -217,7 +230,9 @@ impl Judge<'_> {
         }
         let Some(pair) = generation.named() else { return };
         let measures = &mut self.divergence.measures;
-        let sequences = found.as_ref().map_or_else(|| crate::metric::text::sequences::<u8>(&[], &[]), |found| found.sequences);
+        let sequences = found
+            .as_ref()
+            .map_or_else(|| crate::metric::text::sequences::<u8>(&[], &[]), |found| found.sequences);
         lower(&mut measures.common_prefix, sequences.common_prefix);
         if let Some(distance) = sequences.edit_distance {
             raise(&mut measures.edit_distance, distance);
@@ -227,7 +242,8 @@ impl Judge<'_> {
         }
         let Some(found) = found else { return };
         let index = found.sequences.first_difference.unwrap_or(0);
-        measures.first_difference = measures.first_difference.map_or(Some(index as u64), |known| Some(known.min(index as u64)));
+        measures.first_difference =
+            measures.first_difference.map_or(Some(index as u64), |known| Some(known.min(index as u64)));
         if let Some(parting) = found.parting {
             raise(&mut measures.logprob_gap, parting.gap);
         }

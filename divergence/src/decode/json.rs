@@ -65,7 +65,7 @@ pub(super) fn events(body: &[u8]) -> Result<Vec<Json<'_>>, Undecodable> {
 }
 
 /// The same value in `serde_json`'s type, for JSONPath to look at; numbers that it cannot hold are null there.
-pub(super) fn to_serde(value: &Json<'_>) -> Value {
+pub(crate) fn to_serde(value: &Json<'_>) -> Value {
     match value {
         Json::Null => Value::Null,
         Json::Bool(value) => Value::Bool(*value),

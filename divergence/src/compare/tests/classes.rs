@@ -230,7 +230,7 @@ fn a_changed_label_is_a_flip_and_does_not_drown_the_metrics_of_the_scores() {
     let divergence =
         judged(vec![label(1.0), scores(&[0.5])], vec![label(0.0), scores(&[0.4999])], &Rules::default());
     assert_eq!(verdict(&divergence), (Class::Flip, "real:label", true));
-    assert_eq!(divergence.worst_output.as_deref(), Some("score"));
+    assert_eq!((divergence.worst_output.as_deref(), divergence.worst_row), (Some("label"), Some(0)));
     assert!(divergence.tolerance_units.unwrap() < 1.0 && divergence.max_absolute.unwrap() < 0.001);
     assert_eq!(divergence.fraction_beyond, Some(0.5));
     let alone = pair(label(1.0), label(0.0));

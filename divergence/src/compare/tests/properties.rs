@@ -64,4 +64,34 @@ proptest! {
         }
         prop_assert!(!d.serious || matches!(d.class, Class::Degenerate | Class::Gross | Class::Flip));
     }
+
+    #[test]
+    fn more_tolerance_never_makes_a_pair_worse((one, other) in two(), rtol in 0.0..0.5_f64, atol in 0.0..0.5_f64, more in 0.0..0.5_f64) {
+        let with = |rtol, atol| {
+            let rule = OutputRule { rtol: Some(rtol), atol: Some(atol), ..OutputRule::default() };
+            let rules = Rules { outputs: [("t".to_owned(), rule)].into(), ..Rules::default() };
+            judged(vec![one.clone()], vec![other.clone()], &rules)
+        };
+        let (tight, loose) = (with(rtol, atol), with(rtol + more, atol + more));
+        prop_assert!(loose.tolerance_units.unwrap_or(0.0) <= tight.tolerance_units.unwrap_or(0.0));
+        prop_assert!(loose.fraction_beyond.unwrap_or(0.0) <= tight.fraction_beyond.unwrap_or(0.0));
+        prop_assert!(tight.class < Class::WithinTol || loose.class >= tight.class);
+    }
+
+    #[test]
+    fn the_order_of_the_rows_of_a_batch_means_nothing((one, other) in two(), by in 0..4_usize) {
+        let turned = |output: &Output| {
+            let width = usize::try_from(output.shape[1]).unwrap().max(1);
+            let mut rows: Vec<&[f64]> = output.values.chunks(width).collect();
+            let middle = by % rows.len().max(1);
+            rows.rotate_left(middle);
+            Output { values: rows.concat(), ..output.clone() }
+        };
+        let (straight, turned) = (pair(one.clone(), other.clone()), pair(turned(&one), turned(&other)));
+        prop_assert_eq!(verdict(&straight), verdict(&turned));
+        prop_assert_eq!(straight.tolerance_units, turned.tolerance_units);
+        prop_assert_eq!(straight.max_absolute, turned.max_absolute);
+        prop_assert_eq!(straight.ulp_max, turned.ulp_max);
+        prop_assert_eq!(straight.argmax_flip, turned.argmax_flip);
+    }
 }

@@ -1,0 +1,128 @@
+//! Rankings and detections.
+
+use super::*;
+use crate::{Kind, Rules};
+
+fn ranking(items: &[(&str, f64)]) -> Output {
+    let (keys, values): (Vec<String>, Vec<f64>) =
+        items.iter().map(|(key, score)| ((*key).to_owned(), *score)).unzip();
+    Output { kind: Kind::Ranking, keys, ..output("rank", DType::Fp32, &[values.len() as u64], &values) }
+}
+
+const FOUR: [(&str, f64); 4] = [("a", 0.9), ("b", 0.85), ("c", 0.3), ("d", 0.29)];
+
+#[test]
+fn scores_are_paired_by_what_they_belong_to() {
+    let turned = pair(ranking(&FOUR), ranking(&[FOUR[2], FOUR[0], FOUR[3], FOUR[1]]));
+    assert_eq!(verdict(&turned), (Class::BitEqual, "", false));
+    assert_eq!(turned.measures.rank_biased_overlap, Some(1.0));
+    let tenfold = pair(ranking(&FOUR), ranking(&[("a", 0.9), ("b", 0.85), ("c", 0.3), ("d", 2.9)]));
+    assert_eq!(verdict(&tenfold), (Class::Gross, "ratio", true));
+    let flipped = pair(ranking(&FOUR), ranking(&[("b", 0.88), ("a", 0.87), ("c", 0.3), ("d", 0.29)]));
+    assert_eq!(verdict(&flipped), (Class::Flip, "real", true));
+    assert!(flipped.measures.kendall_tau.is_some_and(|tau| (tau - 2.0 / 3.0).abs() < 1e-12));
+    assert!(flipped.measures.rank_biased_overlap.is_some_and(|rbo| rbo < 0.95));
+    let below = pair(ranking(&FOUR), ranking(&[("a", 0.9), ("b", 0.85), ("d", 0.305), ("c", 0.295)]));
+    assert_eq!(below.class, Class::Rank);
+}
+
+#[test]
+fn an_item_that_only_one_side_lists_is_a_change_of_members_or_of_the_top() {
+    let of = |last: (&str, f64)| pair(ranking(&FOUR), ranking(&[FOUR[0], FOUR[1], FOUR[2], last]));
+    // At the edge of the list, noise decides who is on it.
+    let edge = of(("e", 0.29));
+    assert_eq!((edge.class, edge.bit_equal), (Class::WithinTol, Some(false)));
+    assert_eq!(edge.measures.top_k_overlap, Some(0.75));
+    let middle = pair(ranking(&FOUR), ranking(&[FOUR[0], ("e", 0.84), FOUR[2], FOUR[3]]));
+    assert_eq!(verdict(&middle), (Class::Rank, "members", false));
+    let top = pair(ranking(&FOUR), ranking(&[("e", 0.95), FOUR[1], FOUR[2], FOUR[3]]));
+    assert_eq!(verdict(&top), (Class::Flip, "real", true));
+    let nothing = pair(ranking(&FOUR), ranking(&[]));
+    assert_eq!((nothing.class, nothing.serious), (Class::Degenerate, true));
+}
+
+#[test]
+fn ids_and_scores_of_two_outputs_are_one_ranking() {
+    let rules: Rules = toml::from_str("[[rankings]]\nids = \"ids\"\nscores = \"scores\"").unwrap();
+    let answer = |ids: &[f64], values: &[f64]| {
+        let shape = [2, ids.len() as u64 / 2];
+        vec![output("ids", DType::Int64, &shape, ids), output("scores", DType::Fp32, &shape, values)]
+    };
+    let of = |ids: &[f64], values: &[f64]| {
+        judged(answer(&[7.0, 8.0, 9.0, 5.0], &[0.9, 0.4, 0.8, 0.78]), answer(ids, values), &rules)
+    };
+    assert_eq!(verdict(&of(&[7.0, 8.0, 9.0, 5.0], &[0.9, 0.4, 0.8, 0.78])), (Class::BitEqual, "", false));
+    let second = of(&[7.0, 8.0, 5.0, 9.0], &[0.9, 0.4, 0.795, 0.785]);
+    assert_eq!(verdict(&second), (Class::Flip, "real", true));
+    assert_eq!((second.worst_output.as_deref(), second.worst_row), (Some("scores"), Some(1)));
+    let lone = judged(
+        answer(&[1.0, 2.0], &[0.5, 0.4]),
+        vec![output("ids", DType::Int64, &[2, 1], &[1.0, 2.0])],
+        &rules,
+    );
+    assert_eq!(verdict(&lone), (Class::Structure, "missing:scores beside its ids", true));
+    let order: Rules = toml::from_str("[[rankings]]\nids = \"ids\"").unwrap();
+    let ids = |ids: &[f64]| vec![output("ids", DType::Int64, &[ids.len() as u64], ids)];
+    assert_eq!(judged(ids(&[1.0, 2.0, 3.0]), ids(&[1.0, 3.0, 2.0]), &order).class, Class::Rank);
+    assert_eq!(verdict(&judged(ids(&[1.0, 2.0]), ids(&[2.0, 1.0]), &order)), (Class::Flip, "real", true));
+}
+
+fn detected(boxes: &[[f64; 4]], values: &[f64], classes: &[f64]) -> Vec<Output> {
+    let count = boxes.len() as u64;
+    vec![
+        output("boxes", DType::Fp32, &[count, 4], &boxes.concat()),
+        output("classes", DType::Int64, &[count], classes),
+        output("scores", DType::Fp32, &[count], values),
+    ]
+}
+
+fn detector() -> Rules {
+    toml::from_str("[[detections]]\nboxes = \"boxes\"\nscores = \"scores\"\nclasses = \"classes\"").unwrap()
+}
+
+const BOXES: [[f64; 4]; 3] = [[0.0, 0.0, 10.0, 10.0], [20.0, 0.0, 30.0, 10.0], [0.0, 20.0, 10.0, 30.0]];
+
+#[test]
+fn boxes_in_another_order_are_the_same_boxes() {
+    let good = || detected(&BOXES, &[0.9, 0.8, 0.7], &[1.0, 1.0, 2.0]);
+    let turned = detected(&[BOXES[2], BOXES[0], BOXES[1]], &[0.7, 0.9, 0.8], &[2.0, 1.0, 1.0]);
+    let same = judged(good(), turned, &detector());
+    assert_eq!((verdict(&same), same.bit_equal), ((Class::BitEqual, "", false), Some(true)));
+    assert_eq!((same.measures.detection_f1, same.measures.mean_iou), (Some(1.0), Some(1.0)));
+}
+
+#[test]
+fn shifted_lost_and_weak_boxes_are_told_apart() {
+    let good = || detected(&BOXES, &[0.9, 0.8, 0.3], &[1.0, 1.0, 2.0]);
+    let of = |bad: Vec<Output>| judged(good(), bad, &detector());
+    let near =
+        of(detected(&[[0.1, 0.0, 10.1, 10.0], BOXES[1], BOXES[2]], &[0.9, 0.8, 0.3], &[1.0, 1.0, 2.0]));
+    assert_eq!(near.class, Class::WithinTol);
+    let shifted =
+        of(detected(&[[2.0, 0.0, 12.0, 10.0], BOXES[1], BOXES[2]], &[0.9, 0.8, 0.3], &[1.0, 1.0, 2.0]));
+    assert_eq!((shifted.class, shifted.worst_output.as_deref()), (Class::Numeric, Some("boxes")));
+    assert!(
+        shifted.measures.mean_iou.is_some_and(|overlap| (overlap - (2.0 + 80.0 / 120.0) / 3.0).abs() < 1e-9)
+    );
+    let lost = of(detected(&BOXES[1..], &[0.8, 0.3], &[1.0, 2.0]));
+    assert_eq!(verdict(&lost), (Class::Flip, "real:detections", true));
+    let weakest = of(detected(&BOXES[..2], &[0.9, 0.8], &[1.0, 1.0]));
+    assert_eq!(verdict(&weakest), (Class::Flip, "near_tie:detections", false));
+    let class = of(detected(&BOXES, &[0.9, 0.8, 0.3], &[3.0, 1.0, 2.0]));
+    assert_eq!(verdict(&class), (Class::Flip, "real:detections", true));
+    let score = of(detected(&BOXES, &[0.9, 0.82, 0.3], &[1.0, 1.0, 2.0]));
+    assert_eq!(score.class, Class::Numeric);
+    let empty = of(detected(&[], &[], &[]));
+    assert_eq!(verdict(&empty), (Class::Degenerate, "shadow_only:empty", true));
+    let none = judged(detected(&[], &[], &[]), detected(&[], &[], &[]), &detector());
+    assert_eq!(none.class, Class::BitEqual);
+}
+
+#[test]
+fn boxes_without_their_scores_are_a_difference_of_structure() {
+    let good = detected(&BOXES, &[0.9, 0.8, 0.3], &[1.0, 1.0, 2.0]);
+    let found = judged(good.clone(), good[..2].to_vec(), &detector());
+    assert_eq!(verdict(&found), (Class::Structure, "missing:scores beside its detections", true));
+    let short = detected(&BOXES, &[0.9, 0.8], &[1.0, 1.0]);
+    assert_eq!(verdict(&judged(good, short, &detector())), (Class::Structure, "shape:boxes 3x4", true));
+}

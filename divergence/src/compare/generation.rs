@@ -11,7 +11,8 @@ use crate::{Kind, Output};
 /// The outputs of one generation; all share the beginning of their names.
 #[derive(Default)]
 pub(super) struct Generation<'p> {
-    pub(super) text: Option<&'p Pair<'p>>,
+    /// What it says: its reasoning, its text, its calls of tools.
+    pub(super) texts: Vec<&'p Pair<'p>>,
     pub(super) tokens: Option<&'p Pair<'p>>,
     /// Of the chosen tokens, and of the best at each place.
     pub(super) logprobs: Option<&'p Pair<'p>>,
@@ -19,26 +20,33 @@ pub(super) struct Generation<'p> {
     pub(super) reason: Option<&'p Pair<'p>>,
 }
 
-/// The generations among the outputs, by what their names begin with (up to the last `.`).
+/// The generations among the outputs, by what their names begin with (up to the last `.`) and end with (`[1]` of a second choice).
 pub(super) fn generations<'p>(pairs: &'p [Pair<'p>]) -> Vec<Generation<'p>> {
-    let mut found: BTreeMap<&str, Generation<'p>> = BTreeMap::new();
-    for pair in pairs {
+    let mut found: BTreeMap<(&str, &str), Generation<'p>> = BTreeMap::new();
+    for pair in pairs.iter().filter(|pair| is_part(pair) || pair.kind == Kind::Reason) {
         let name = pair.primary.name.as_str();
-        let group = name.rsplit_once('.').map_or("", |(group, _)| group);
-        let slot = match pair.kind {
-            Kind::Text => &mut found.entry(group).or_default().text,
-            Kind::Tokens => &mut found.entry(group).or_default().tokens,
-            Kind::Logprobs if pair.primary.shape.len() > 1 => &mut found.entry(group).or_default().best,
-            Kind::Logprobs => &mut found.entry(group).or_default().logprobs,
-            Kind::Reason => &mut found.entry(group).or_default().reason,
-            _ => continue,
+        let (base, choice) = match name.rfind('[') {
+            Some(at) if name.ends_with(']') => name.split_at(at),
+            _ => (name, ""),
         };
-        slot.get_or_insert(pair);
+        let group = base.rsplit_once('.').map_or("", |(group, _)| group);
+        let generation = found.entry((group, choice)).or_default();
+        let slot = match pair.kind {
+            Kind::Text => {
+                generation.texts.push(pair);
+                continue;
+            }
+            Kind::Tokens => &mut generation.tokens,
+            Kind::Logprobs if pair.primary.shape.len() > 1 => &mut generation.best,
+            Kind::Logprobs => &mut generation.logprobs,
+            _ => &mut generation.reason,
+        };
+        // Tokens as text tell more than their ids.
+        if slot.is_none_or(|known| known.primary.text.is_empty() && !pair.primary.text.is_empty()) {
+            *slot = Some(pair);
+        }
     }
-    found
-        .into_values()
-        .filter(|generation| generation.text.is_some() || generation.tokens.is_some())
-        .collect()
+    found.into_values().filter(|found| !found.texts.is_empty() || found.tokens.is_some()).collect()
 }
 
 /// How two generations differ.
@@ -53,47 +61,34 @@ pub(super) struct Difference {
 }
 
 impl<'p> Generation<'p> {
-    /// The output to name in a finding.
+    /// The output to name in a finding: the first text that differs.
     pub(super) fn named(&self) -> Option<&'p Pair<'p>> {
-        self.text.or(self.tokens)
+        let differs = |pair: &&&Pair<'_>| !same(pair);
+        self.texts.iter().find(differs).or(self.texts.first()).copied().or(self.tokens)
     }
 
     /// Measures the difference; `None` when text and tokens are the same.
     pub(super) fn difference(&self) -> Option<Difference> {
-        let same = |pair: &Pair<'_>| {
-            pair.primary.text == pair.shadow.text && pair.primary.values == pair.shadow.values
-        };
         // Another way to cut the same text into tokens is no difference.
-        let all_same = match (self.text, self.tokens) {
-            (Some(text), _) => same(text),
-            (None, tokens) => tokens.is_none_or(same),
+        let all_same = match self.texts[..] {
+            [] => self.tokens.is_none_or(same),
+            _ => self.texts.iter().all(|pair| same(pair)),
         };
         if all_same {
             return None;
         }
-        let (p, s) = (self.items(|pair| &pair.primary), self.items(|pair| &pair.shadow));
+        let tokens = self.tokens.filter(|pair| !same(pair));
+        let items = |side: fn(&'p Pair<'p>) -> &'p Output| match tokens {
+            Some(tokens) => listed(side(tokens)),
+            None => self.texts.iter().flat_map(|pair| worded(side(pair))).collect(),
+        };
+        let (p, s) = (items(|pair| &pair.primary), items(|pair| &pair.shadow));
         let sequences = sequences(&p, &s);
-        let is_tokens = self.tokens.is_some();
+        let is_tokens = tokens.is_some();
         let one_reason = self.reason.is_some_and(same);
-        let truncated =
-            sequences.first_difference == Some(s.len()) && !s.is_empty() && s.len() < p.len() && !one_reason;
+        let ends = sequences.first_difference == Some(s.len()) && !s.is_empty() && s.len() < p.len();
         let parting = is_tokens.then(|| self.parting(&p, &s)).flatten();
-        Some(Difference { sequences, is_tokens, parting, truncated })
-    }
-
-    /// The tokens of one side, or the words of its text.
-    fn items(&self, side: impl Fn(&'p Pair<'p>) -> &'p Output) -> Vec<Cow<'p, str>> {
-        match (self.tokens, self.text) {
-            (Some(tokens), _) => {
-                let output = side(tokens);
-                let ids = output.values.iter().map(|id| id.to_string().into());
-                output.text.iter().map(|token| token.as_str().into()).chain(ids).collect()
-            }
-            (None, Some(text)) => {
-                side(text).text.iter().flat_map(|text| words(text)).map(Cow::Borrowed).collect()
-            }
-            (None, None) => Vec::new(),
-        }
+        Some(Difference { sequences, is_tokens, parting, truncated: ends && !one_reason })
     }
 
     fn parting(&self, p: &[Cow<'p, str>], s: &[Cow<'p, str>]) -> Option<Parting> {
@@ -110,6 +105,21 @@ impl<'p> Generation<'p> {
             .and_then(|found| found.sequences.first_difference)
             .unwrap_or(usize::MAX)
     }
+}
+
+fn same(pair: &Pair<'_>) -> bool {
+    pair.primary.text == pair.shadow.text && pair.primary.values == pair.shadow.values
+}
+
+/// Tokens, as text or by their ids.
+fn listed(output: &Output) -> Vec<Cow<'_, str>> {
+    let ids = output.values.iter().map(|id| Cow::Owned(id.to_string()));
+    output.text.iter().map(|token| Cow::Borrowed(token.as_str())).chain(ids).collect()
+}
+
+/// The words of a text.
+fn worded(output: &Output) -> Vec<Cow<'_, str>> {
+    output.text.iter().flat_map(|text| words(text)).map(Cow::Borrowed).collect()
 }
 
 /// The best tokens at each place, from an output of shape `[n, k]`.

@@ -218,7 +218,7 @@ impl Judge<'_> {
     /// Judges generated text.
     fn generation(&mut self, generation: &Generation<'_>) {
         let found = generation.difference();
-        for pair in [generation.text, generation.tokens].into_iter().flatten() {
+        for pair in generation.texts.iter().copied().chain(generation.tokens) {
             let _ =
                 self.signs(pair, &Elements { beyond: usize::from(found.is_some()), ..Elements::default() });
             self.totals.differs |= !same_bits(pair);

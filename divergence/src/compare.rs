@@ -8,7 +8,6 @@ mod grouped;
 mod kernel;
 mod measures;
 mod printed;
-mod profile;
 mod ranking;
 mod rows;
 mod structure;

@@ -13,8 +13,10 @@ pub mod decode;
 pub mod json;
 pub mod metric;
 pub mod output;
+mod profile;
 pub mod rules;
 pub mod signature;
+pub mod statistics;
 
 pub use class::Class;
 pub use compare::{Change, Changed, Changes, Divergence, Measures, Side, changes, compare};
@@ -26,3 +28,4 @@ pub use rules::{
     RankingRule, Rules, RulesError, Tolerance,
 };
 pub use signature::{Signature, signature};
+pub use statistics::{Statistics, statistics};

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use super::elements::Elements;
-use super::profile::{Profile, extremes};
 use super::structure::Pair;
 use crate::metric::{probability, text};
+use crate::profile::{Profile, extremes};
 use crate::{DType, Decoded, Kind, Output, OutputRule, Rules};
 
 /// A sign of degeneration, in the order they are listed in.

@@ -41,8 +41,19 @@ macro_rules! leg {
             column(concat!($leg, "_values_total"), Int64, "", "number of elements before the cut"),
             optional(concat!($leg, "_score"), Float64, "", "first element of the first floating output, or of the first numeric one where none is floating"),
             optional(concat!($leg, "_text"), Text, "", "text outputs (BYTES) as a JSON array of strings, cut at the configured cap; null when there are none"),
-            column(concat!($leg, "_degenerate"), Text, "", "signs of a degenerate answer, comma-separated: all_zero, constant, nan, inf, null, empty; empty when none"),
+            column(concat!($leg, "_degenerate"), Text, "", "signs of a degenerate answer, comma-separated: all_zero, tiny, zeroed, constant, nan, inf, null, range, simplex, saturated, repeated, empty; empty when none"),
             optional(concat!($leg, "_undecodable"), Text, "", "why the answer could not be decoded; null when it was"),
+            optional(concat!($leg, "_nan_count"), Int64, "", "decoded elements that are NaN, null included; null when the answer was not decoded"),
+            optional(concat!($leg, "_inf_count"), Int64, "", "decoded elements that are infinite"),
+            optional(concat!($leg, "_zero_count"), Int64, "", "decoded elements that are 0"),
+            optional(concat!($leg, "_value_min"), Float64, "", "smallest finite element of the floating outputs"),
+            optional(concat!($leg, "_value_max"), Float64, "", "largest finite element of the floating outputs"),
+            optional(concat!($leg, "_value_mean"), Float64, "", "mean of the finite elements of the floating outputs"),
+            optional(concat!($leg, "_value_l2"), Float64, "", "Euclidean norm of the finite elements of the floating outputs"),
+            optional(concat!($leg, "_argmax"), Int64, "", "index of the largest element in the first row of scores"),
+            optional(concat!($leg, "_signature"), Text, "", "xxh3-128 of the decoded outputs, hex: equal for equal outputs"),
+            column(concat!($leg, "_projections"), Float64List, "", "4 fixed projections of the decoded outputs: close for outputs that agree; empty without any"),
+            column(concat!($leg, "_blocks"), Float64List, "", "the first projection of each row, or of up to 16 stretches, of the largest output"),
         ]
     };
 }
@@ -83,10 +94,10 @@ const HEAD: [Column; 23] = [
     column("shadow_role", Text, "", "candidate (under test) or control (the primary's own version)"),
 ];
 
-const PRIMARY: [Column; 37] = leg!("primary");
-const SHADOW: [Column; 37] = leg!("shadow");
+const PRIMARY: [Column; 48] = leg!("primary");
+const SHADOW: [Column; 48] = leg!("shadow");
 
-const DIVERGENCE: [Column; 17] = [
+const DIVERGENCE: [Column; 36] = [
     column(
         "class",
         Text,
@@ -147,12 +158,61 @@ const DIVERGENCE: [Column; 17] = [
         "ULP",
         "largest distance in units in the last place of the declared type, where defined",
     ),
-    optional("worst_output", Text, "", "name of the output with the most tolerance units"),
-    optional("worst_index", Int64, "", "index of that element, row-major"),
+    optional(
+        "worst_output",
+        Text,
+        "",
+        "output of the element that names the class: what moved, or has the most tolerance units",
+    ),
+    optional(
+        "worst_index",
+        Int64,
+        "",
+        "index of that element, row-major; of a token in text, of an image of boxes",
+    ),
+    optional(
+        "worst_row",
+        Int64,
+        "",
+        "row (first dimension) that it is in; null for outputs of one dimension",
+    ),
+    optional("mean_absolute", Float64, "", "mean |shadow - primary| of the output in which it is largest"),
+    optional("rmse", Float64, "", "largest root mean square difference of an output"),
+    optional(
+        "l2_relative",
+        Float64,
+        "",
+        "largest |shadow - primary| / |primary| of an output in the Euclidean norm",
+    ),
+    optional("norm_ratio", Float64, "", "|shadow| / |primary| of the output in which it is furthest from 1"),
+    optional(
+        "top_k_overlap",
+        Float64,
+        "",
+        "smallest share of the best k of the primary that the shadow has too",
+    ),
+    optional("kendall_tau", Float64, "", "smallest Kendall tau-b of a row of scores or a ranking"),
+    optional("rank_biased_overlap", Float64, "", "smallest rank-biased overlap of a ranking"),
+    optional("rank_cost", Float64, "", "largest sum of score differences over pairs that changed places"),
+    optional("jensen_shannon", Float64, "bit", "largest Jensen-Shannon divergence of rows of probabilities"),
+    optional("total_variation", Float64, "", "largest total variation of rows of probabilities"),
+    optional("first_difference", Int64, "", "index of the first generated token (or word) that differs"),
+    optional("common_prefix", Float64, "", "smallest common beginning of two texts, as a share"),
+    optional("edit_distance", Float64, "", "largest edit distance of two texts, as a share of the longer"),
+    optional("rouge_l", Float64, "", "smallest ROUGE-L of two texts"),
+    optional(
+        "logprob_gap",
+        Float64,
+        "nat",
+        "largest gap between the two choices at the first token that differs; infinite when one side never considered it",
+    ),
+    optional("detection_f1", Float64, "", "smallest F1 of two sets of boxes"),
+    optional("mean_iou", Float64, "", "smallest mean overlap of matched boxes"),
+    optional("json_differences", Int64, "", "number of differences of two JSON answers of no known shape"),
 ];
 
-const fn join() -> [Column; 114] {
-    let mut all = [HEAD[0]; 114];
+const fn join() -> [Column; 155] {
+    let mut all = [HEAD[0]; 155];
     let mut next = 0;
     let parts: [&[Column]; 4] = [&HEAD, &PRIMARY, &SHADOW, &DIVERGENCE];
     let mut part = 0;

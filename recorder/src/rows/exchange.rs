@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use divergence::{Answer, Decoded, Divergence, Side};
+use divergence::{Answer, Decoded, Divergence, Rules, Side};
 use exchange::{Body, Exchange, HttpVersion, Leg, Pairs};
 
 use super::{Origin, Rows, int};
@@ -62,7 +62,7 @@ pub(crate) fn put_exchange(
         ("shadow_", &exchange.shadow, shadow, &divergence.shadow_degenerate),
     ] {
         put_leg(rows, prefix, leg, keep);
-        put_outputs(rows, prefix, outputs, degenerate, settings.values_cap);
+        put_outputs(rows, prefix, outputs, degenerate, settings);
     }
     put_divergence(rows, divergence);
 }
@@ -134,8 +134,9 @@ fn put_outputs(
     prefix: &str,
     outputs: &Result<Decoded, String>,
     degenerate: &str,
-    cap: usize,
+    settings: &Settings,
 ) {
+    let (cap, rules) = (settings.values_cap, &settings.rules);
     let decoded = outputs.as_ref().ok();
     let all = decoded.map_or(&[][..], |decoded| &decoded.outputs);
     let column = |text: fn(&divergence::Output) -> String| all.iter().map(text).collect::<Vec<_>>();
@@ -155,6 +156,29 @@ fn put_outputs(
     rows.put_in(prefix, "text", texts(all, cap).as_ref());
     rows.put_in(prefix, "degenerate", degenerate);
     rows.put_in(prefix, "undecodable", outputs.as_ref().err());
+    put_statistics(rows, prefix, decoded, rules);
+}
+
+fn put_statistics(rows: &mut Rows, prefix: &str, decoded: Option<&Decoded>, rules: &Rules) {
+    let statistics = decoded.map(|decoded| divergence::statistics(decoded, rules));
+    let statistics = statistics.as_ref();
+    rows.put_in(prefix, "nan_count", statistics.map(|found| int(found.nan)));
+    rows.put_in(prefix, "inf_count", statistics.map(|found| int(found.infinite)));
+    rows.put_in(prefix, "zero_count", statistics.map(|found| int(found.zero)));
+    rows.put_in(prefix, "value_min", statistics.and_then(|found| found.min));
+    rows.put_in(prefix, "value_max", statistics.and_then(|found| found.max));
+    rows.put_in(prefix, "value_mean", statistics.and_then(|found| found.mean));
+    rows.put_in(prefix, "value_l2", statistics.and_then(|found| found.l2));
+    rows.put_in(prefix, "argmax", statistics.and_then(|found| found.argmax).map(int));
+    let signature = decoded.and_then(|decoded| divergence::signature(decoded, rules));
+    let hash = signature.as_ref().map(|signature| format!("{:032x}", signature.hash));
+    rows.put_in(prefix, "signature", hash.as_ref());
+    rows.put_in(
+        prefix,
+        "projections",
+        signature.as_ref().map_or(&[][..], |signature| &signature.projections),
+    );
+    rows.put_in(prefix, "blocks", signature.as_ref().map_or(&[][..], |signature| &signature.blocks));
 }
 
 fn put_divergence(rows: &mut Rows, divergence: &Divergence) {
@@ -175,6 +199,26 @@ fn put_divergence(rows: &mut Rows, divergence: &Divergence) {
     rows.put("ulp_max", divergence.ulp_max);
     rows.put("worst_output", divergence.worst_output.as_ref());
     rows.put("worst_index", divergence.worst_index.map(int));
+    rows.put("worst_row", divergence.worst_row.map(int));
+    let measures = &divergence.measures;
+    rows.put("mean_absolute", measures.mean_absolute);
+    rows.put("rmse", measures.rmse);
+    rows.put("l2_relative", measures.l2_relative);
+    rows.put("norm_ratio", measures.norm_ratio);
+    rows.put("top_k_overlap", measures.top_k_overlap);
+    rows.put("kendall_tau", measures.kendall_tau);
+    rows.put("rank_biased_overlap", measures.rank_biased_overlap);
+    rows.put("rank_cost", measures.rank_cost);
+    rows.put("jensen_shannon", measures.jensen_shannon);
+    rows.put("total_variation", measures.total_variation);
+    rows.put("first_difference", measures.first_difference.map(int));
+    rows.put("common_prefix", measures.common_prefix);
+    rows.put("edit_distance", measures.edit_distance);
+    rows.put("rouge_l", measures.rouge_l);
+    rows.put("logprob_gap", measures.logprob_gap);
+    rows.put("detection_f1", measures.detection_f1);
+    rows.put("mean_iou", measures.mean_iou);
+    rows.put("json_differences", measures.json_differences.map(int));
 }
 
 /// The segment after `models` of an inference path, such as `/v2/models/NAME/infer` or `/v1/models/NAME:predict`.

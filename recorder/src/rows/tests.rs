@@ -122,6 +122,29 @@ fn a_leg_without_an_answer_is_incomparable_and_says_why() {
 }
 
 #[test]
+fn answers_have_signatures_and_statistics_by_which_they_are_found_again() {
+    let same = batch(&exchange(7), &Settings::new("out"));
+    assert_eq!(text(&same, "primary_signature"), text(&same, "shadow_signature"));
+    assert_eq!(text(&same, "primary_signature").map(|hash| hash.len()), Some(32));
+    assert_eq!((floats(&same, "shadow_projections").len(), floats(&same, "shadow_blocks").len()), (4, 2));
+    assert_eq!((float64(&same, "shadow_value_min"), float64(&same, "shadow_value_max")), (0.25, 0.75));
+    assert_eq!((int64(&same, "shadow_argmax"), int64(&same, "shadow_nan_count")), (1, 0));
+    assert_eq!((float64(&same, "rmse"), float64(&same, "norm_ratio")), (0.0, 1.0));
+
+    let mut other = exchange(7);
+    other.shadow.body = ::exchange::Body::whole(answer("0.75,0.25").into());
+    let row = batch(&other, &Settings::new("out"));
+    assert_ne!(text(&row, "primary_signature"), text(&row, "shadow_signature"));
+    assert_eq!((int64(&row, "shadow_argmax"), text(&row, "class").as_deref()), (0, Some("GROSS")));
+    assert!((float64(&row, "mean_absolute") - 0.5).abs() < 1e-9);
+
+    other.shadow = Leg::unsent(Outcome::TimedOut, "no answer within 2 s");
+    let row = batch(&other, &Settings::new("out"));
+    assert!(is_null(&row, "shadow_signature") && is_null(&row, "shadow_nan_count") && is_null(&row, "rmse"));
+    assert!(floats(&row, "shadow_projections").is_empty());
+}
+
+#[test]
 fn an_answer_that_the_client_did_not_wait_for_is_compared_like_any_other() {
     let mut cancelled = exchange(0);
     cancelled.primary.outcome = Outcome::ClientCancelled;

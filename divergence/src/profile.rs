@@ -6,20 +6,20 @@ use crate::{DType, Output};
 
 /// Counts and extremes of the numeric elements of an output.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Profile {
-    pub(super) count: usize,
-    pub(super) nan: usize,
-    pub(super) infinite: usize,
+pub(crate) struct Profile {
+    pub(crate) count: usize,
+    pub(crate) nan: usize,
+    pub(crate) infinite: usize,
     /// Elements that are 0, of either sign.
-    pub(super) zero: usize,
+    pub(crate) zero: usize,
     /// Smallest and largest finite element; +∞ and −∞ without any.
-    pub(super) low: f64,
-    pub(super) high: f64,
+    pub(crate) low: f64,
+    pub(crate) high: f64,
 }
 
 impl Profile {
     /// Looks at all elements.
-    pub(super) fn of(output: &Output) -> Self {
+    pub(crate) fn of(output: &Output) -> Self {
         const LANES: usize = 4;
         let one = |condition: bool| if condition { 1.0_f64 } else { 0.0 };
         let (mut nan, mut infinite, mut zero) = ([0.0; LANES], [0.0; LANES], [0.0; LANES]);
@@ -53,18 +53,18 @@ impl Profile {
     }
 
     /// Largest finite magnitude; 0 without any.
-    pub(super) fn magnitude(&self) -> f64 {
+    pub(crate) fn magnitude(&self) -> f64 {
         if self.low > self.high { 0.0 } else { self.low.abs().max(self.high.abs()) }
     }
 
     /// Whether all elements are finite and the same.
-    pub(super) fn is_constant(&self) -> bool {
+    pub(crate) fn is_constant(&self) -> bool {
         self.count > 0 && self.nan + self.infinite == 0 && self.low == self.high
     }
 }
 
 /// Smallest normal and largest number of a floating type.
-pub(super) fn extremes(dtype: DType) -> Option<(f64, f64)> {
+pub(crate) fn extremes(dtype: DType) -> Option<(f64, f64)> {
     Some(match dtype {
         DType::Fp16 => (f16::MIN_POSITIVE.to_f64(), f16::MAX.to_f64()),
         DType::Bf16 => (bf16::MIN_POSITIVE.to_f64(), bf16::MAX.to_f64()),

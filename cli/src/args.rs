@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand};
 
-use crate::logging::{Color, Level};
+use crate::logging::{Color, Format, Level};
 
 /// Mirrors live inference traffic to a candidate deployment, records both answers, and says go or no-go.
 #[derive(Debug, Parser)]
@@ -24,6 +24,9 @@ pub(crate) struct Args {
     /// Least level that is logged [default: info; warn for demo]
     #[arg(long, global = true, value_enum, value_name = "LEVEL")]
     pub(crate) log: Option<Level>,
+    /// How logs are written
+    #[arg(long, global = true, value_enum, default_value = "text", value_name = "FORMAT")]
+    pub(crate) log_format: Format,
     /// When to colour.
     #[arg(long, global = true, value_enum, default_value = "auto", value_name = "WHEN")]
     pub(crate) color: Color,
@@ -88,7 +91,7 @@ pub(crate) struct Proxy {
     /// Folder to record into, without Kafka
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// Address of /metrics, /livez, /readyz and /status [default: 127.0.0.1:9901]
+    /// Address of /, /metrics, /livez, /readyz, /status and /sampling [default: 127.0.0.1:9901]
     #[arg(long, value_name = "ADDR")]
     pub(crate) admin: Option<SocketAddr>,
     /// Name of this proxy in records [default: HOSTNAME-PORT]

@@ -6,6 +6,7 @@ pub(crate) mod record;
 pub(crate) mod redact;
 pub(crate) mod resolve;
 mod rewrite;
+mod sampling;
 pub(crate) mod secret;
 mod target;
 mod traces;

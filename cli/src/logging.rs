@@ -4,6 +4,8 @@ use std::io::{ErrorKind, IsTerminal, Write};
 
 use clap::ValueEnum;
 use tracing_subscriber::filter::LevelFilter;
+use tracing_subscriber::fmt::SubscriberBuilder;
+use tracing_subscriber::fmt::format::{self, DefaultFields};
 
 /// When to colour.
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -44,8 +46,17 @@ pub(crate) enum Level {
     Trace,
 }
 
+/// How logs are written.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum Format {
+    /// A line for people.
+    Text,
+    /// One JSON object a line, its fields at the top level.
+    Json,
+}
+
 /// Starts logging.
-pub(crate) fn init(level: Level, color: Color) {
+pub(crate) fn init(level: Level, format: Format, color: Color) {
     let level = match level {
         Level::Error => LevelFilter::ERROR,
         Level::Warn => LevelFilter::WARN,
@@ -53,12 +64,22 @@ pub(crate) fn init(level: Level, color: Color) {
         Level::Debug => LevelFilter::DEBUG,
         Level::Trace => LevelFilter::TRACE,
     };
-    tracing_subscriber::fmt()
+    let lines = tracing_subscriber::fmt()
         .with_max_level(level)
         .with_target(false)
         .with_ansi(color.on(&std::io::stderr()))
-        .with_writer(std::io::stderr)
-        .init();
+        .with_writer(std::io::stderr);
+    match format {
+        Format::Text => lines.init(),
+        Format::Json => json(lines).init(),
+    }
+}
+
+/// Lines of JSON of the same level and to the same place.
+fn json<W>(
+    lines: SubscriberBuilder<DefaultFields, format::Format<format::Full>, LevelFilter, W>,
+) -> SubscriberBuilder<format::JsonFields, format::Format<format::Json>, LevelFilter, W> {
+    lines.json().flatten_event(true).with_current_span(false).with_span_list(false)
 }
 
 /// Says something to the person at the terminal.
@@ -102,6 +123,42 @@ mod tests {
         fn flush(&mut self) -> std::io::Result<()> {
             Ok(())
         }
+    }
+
+    #[derive(Clone, Default)]
+    struct Kept(std::sync::Arc<std::sync::Mutex<Vec<u8>>>);
+
+    impl Write for Kept {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0.lock().unwrap().write(bytes)
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_line_of_json_is_one_object_with_its_fields_at_the_top() {
+        let kept = Kept::default();
+        let writer = kept.clone();
+        let lines = tracing_subscriber::fmt()
+            .with_max_level(LevelFilter::INFO)
+            .with_target(false)
+            .with_ansi(false)
+            .with_writer(move || writer.clone());
+        tracing::subscriber::with_default(json(lines).finish(), || {
+            tracing::debug!("not told");
+            tracing::warn!(node = "a:1", failures = 3_u64, "a \"node\" fails");
+        });
+        let bytes = kept.0.lock().unwrap().clone();
+        let line: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
+        assert_eq!(
+            (&line["level"], &line["node"], &line["failures"]),
+            (&"WARN".into(), &"a:1".into(), &3.into())
+        );
+        assert_eq!(line["message"], "a \"node\" fails");
+        assert!(line["timestamp"].as_str().is_some_and(|at| at.ends_with('Z')), "{line}");
     }
 
     #[test]

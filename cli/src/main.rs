@@ -28,7 +28,7 @@ fn main() -> ExitCode {
     // The demo tells its own story; the parts it is made of log only what goes wrong.
     let quiet = matches!(args.command, Command::Demo(_));
     let level = args.log.unwrap_or(if quiet { logging::Level::Warn } else { logging::Level::Info });
-    logging::init(level, args.color);
+    logging::init(level, args.log_format, args.color);
     let result = match args.command {
         Command::Proxy(args) => commands::proxy::run(args),
         Command::Record(args) => commands::record::run(args),

@@ -1,4 +1,4 @@
-//! SIGTERM and SIGINT ask for an orderly stop.
+//! SIGTERM and SIGINT ask for an orderly stop, SIGHUP for the file to be read again.
 
 use anyhow::Context;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -22,5 +22,20 @@ impl Stop {
             _ = self.terminate.recv() => {}
             _ = self.interrupt.recv() => {}
         }
+    }
+}
+
+/// The signal after which the file is read again, caught from the moment this is made.
+pub(crate) struct Again(Signal);
+
+impl Again {
+    /// Catches the signal.
+    pub(crate) fn catch() -> anyhow::Result<Self> {
+        Ok(Self(signal(SignalKind::hangup()).context("signals cannot be caught")?))
+    }
+
+    /// Resolves at the next signal; `None` when there can be no more.
+    pub(crate) async fn next(&mut self) -> Option<()> {
+        self.0.recv().await
     }
 }

@@ -1,11 +1,16 @@
-//! The admin port: `/metrics`, `/livez`, `/readyz`, `/status`. It listens on loopback unless told otherwise.
+//! The admin port: `/` for people, `/metrics`, `/livez`, `/readyz`, `/status`, and `/sampling`, which can be changed. It listens on loopback
+//! unless told otherwise.
+
+pub(crate) mod alarms;
+mod page;
+mod status;
+mod write;
 
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use exchange::Item;
-use http::{Method, Request, Response, StatusCode};
+use http::{HeaderValue, Method, Request, Response, StatusCode, header};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -22,6 +27,10 @@ use crate::worker::ACCEPT_PAUSE;
 /// Connections at once; more wait in the backlog.
 const CONNECTIONS: usize = 64;
 
+/// The page loads nothing and sends nothing.
+const POLICY: HeaderValue =
+    HeaderValue::from_static("default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'");
+
 /// Serves the admin port until it is aborted.
 pub(crate) async fn serve(listener: TcpListener, state: Arc<State>) {
     let places = Arc::new(Semaphore::new(CONNECTIONS));
@@ -33,8 +42,8 @@ pub(crate) async fn serve(listener: TcpListener, state: Arc<State>) {
         };
         let state = state.clone();
         let service = service_fn(move |request| {
-            let response = respond(&state, &request);
-            async move { Ok::<_, Infallible>(response) }
+            let state = state.clone();
+            async move { Ok::<_, Infallible>(respond(&state, request).await) }
         });
         let connection =
             http1::Builder::new().timer(TokioTimer::new()).serve_connection(TokioIo::new(stream), service);
@@ -46,78 +55,53 @@ pub(crate) async fn serve(listener: TcpListener, state: Arc<State>) {
     }
 }
 
-fn respond(state: &State, request: &Request<Incoming>) -> Response<Reply> {
-    if request.method() != Method::GET && request.method() != Method::HEAD {
-        return json(StatusCode::METHOD_NOT_ALLOWED, &json!({"error": "only GET"}));
-    }
-    match request.uri().path() {
+async fn respond(state: &State, request: Request<Incoming>) -> Response<Reply> {
+    let path = request.uri().path();
+    let reading = request.method() == Method::GET || request.method() == Method::HEAD;
+    match path {
+        "/sampling" if request.method() == Method::PUT => write::sampling(&state.control, request).await,
+        "/sampling" if !reading => not_allowed("GET, HEAD, PUT"),
+        _ if !reading => not_allowed("GET, HEAD"),
+        "/" => {
+            let mut page = text("text/html; charset=utf-8", page::of(&status::of(state)));
+            page.headers_mut().insert(header::CONTENT_SECURITY_POLICY, POLICY);
+            page
+        }
         "/livez" => json(StatusCode::OK, &json!({"live": true})),
         "/readyz" => ready(state),
-        "/status" => json(StatusCode::OK, &status(state)),
+        "/status" => json(StatusCode::OK, &status::of(state)),
+        "/sampling" => json(StatusCode::OK, &state.control.describe()),
         "/metrics" => {
-            text("application/openmetrics-text; version=1.0.0; charset=utf-8", metrics::render(state))
+            let scrape = metrics::text(metrics::Scrape::of(state));
+            text("application/openmetrics-text; version=1.0.0; charset=utf-8", scrape)
         }
-        _ => json(StatusCode::NOT_FOUND, &json!({"error": "try /metrics, /livez, /readyz or /status"})),
+        _ => {
+            let error = "try /, /metrics, /livez, /readyz, /status or /sampling";
+            json(StatusCode::NOT_FOUND, &json!({"error": error}))
+        }
     }
 }
 
-/// Ready while clients are served. Kafka's state is told and does not count: clients are served without it.
+fn not_allowed(methods: &'static str) -> Response<Reply> {
+    let mut response = json(StatusCode::METHOD_NOT_ALLOWED, &json!({"error": format!("only {methods}")}));
+    response.headers_mut().insert(header::ALLOW, HeaderValue::from_static(methods));
+    response
+}
+
+/// Ready while clients are served. What Kafka and the shadows do is told and does not count: clients are served without them.
 fn ready(state: &State) -> Response<Reply> {
     let draining = state.draining.load(Ordering::Relaxed);
     let status = if draining { StatusCode::SERVICE_UNAVAILABLE } else { StatusCode::OK };
-    let connected = state.publisher.published().connected;
-    json(status, &json!({"ready": !draining, "draining": draining, "publisher_connected": connected}))
-}
-
-fn status(state: &State) -> serde_json::Value {
-    let published = state.publisher.published();
-    let snapshot = state.account.snapshot();
-    let total = |keep: &dyn Fn(Item) -> bool| -> u64 {
-        snapshot.items.iter().filter(|entry| keep(entry.item)).map(|entry| entry.count).sum()
-    };
-    let target = |upstream: &crate::upstream::Upstream| {
-        let nodes: Vec<_> = upstream
-            .nodes
-            .current()
-            .iter()
-            .map(|state| {
-                let (node, inflight) = (&state.node, state.load.inflight());
-                json!({
-                    "node": node.name,
-                    "inflight": inflight,
-                    "labels": labels(&node.labels),
-                    "passed_over": state.ejected(std::time::Instant::now()),
-                })
-            })
-            .collect();
-        json!({"name": upstream.target().name, "nodes": nodes})
-    };
-    json!({
-        "proxy": state.config.name,
-        "run": state.config.run,
-        "version": env!("CARGO_PKG_VERSION"),
-        "started_at_us": state.started_us,
-        "draining": state.draining.load(Ordering::Relaxed),
-        "sample": state.config.sampling.fraction.get(),
-        "primary": target(&state.primary),
-        "shadows": state.shadows.iter().map(target).collect::<Vec<_>>(),
-        "mirrored": total(&|item| item == Item::Mirrored),
-        "ended": total(&|item| matches!(item, Item::Outcome(_))),
-        "delivered": total(&|item| item == Item::Delivered),
-        "dropped": total(&|item| matches!(item, Item::Dropped(_))),
-        "traces": state.traces.as_ref().map(|traces| {
-            let (sent, dropped) = traces.counts();
-            json!({"spans_sent": sent, "spans_dropped": dropped})
-        }),
-        "upgrades": state.account.upgrades(),
-        "spooled": total(&|item| item == Item::Spooled),
-        "waiting": published.waiting,
-        "under_way": {"exchanges": state.mirrors.used(), "bytes": state.bytes.used()},
-        "publisher": {"to": state.publisher.describe(), "connected": published.connected,
-            "spool": {"messages": published.spool_messages, "bytes": published.spool_bytes}},
-    })
-}
-
-fn labels(pairs: &exchange::Pairs) -> serde_json::Value {
-    pairs.iter().map(|(name, value)| (name.clone(), serde_json::Value::from(value.as_str()))).collect()
+    let counts = state.control.runs.totals();
+    let names = state.control.runs.shadows().iter().enumerate();
+    let received: serde_json::Map<_, _> =
+        names.map(|(shadow, name)| (name.clone(), alarms::received(&counts, shadow).into())).collect();
+    let body = json!({
+        "ready": !draining,
+        "draining": draining,
+        "publisher_connected": state.publisher.published().connected,
+        "received": received,
+        "alarms": status::alarms(state, &counts),
+    });
+    json(status, &body)
 }

@@ -2,9 +2,12 @@
 //! usable, and what two values say about each other is checked by [`Config::validate`].
 
 mod fraction;
+mod inference;
 mod node;
 pub mod redaction;
 pub mod rewrite;
+mod route;
+mod sampling;
 mod target;
 mod tls;
 mod traces;
@@ -12,14 +15,14 @@ mod traces;
 use std::sync::Arc;
 use std::time::Duration;
 
-use http::{HeaderName, Method};
-
 use crate::resolve::Resolve;
 
 pub use fraction::{Fraction, FractionError};
 pub use node::{Node, NodeError};
 pub use redaction::{Redaction, RedactionError};
 pub use rewrite::{Rewrite, RewriteError};
+pub use route::{PathRule, Route, RouteError};
+pub use sampling::{By, Cap, Sampling, Schedule, Update, UpdateError, describe};
 pub use target::{Balance, Ejection, HostPolicy, Protocol, Shadow, Target};
 pub use tls::{ClientTls, ServerTls, TlsError, Verify};
 pub use traces::Traces;
@@ -29,7 +32,7 @@ pub use traces::Traces;
 pub struct Config {
     /// Name of this proxy in records; unique among the proxies that write to one topic or folder.
     pub name: String,
-    /// Name of the run.
+    /// Name of the first run.
     pub run: String,
     /// How clients are served.
     pub listener: Listener,
@@ -37,9 +40,7 @@ pub struct Config {
     pub primary: Target,
     /// Where copies go.
     pub shadows: Vec<Shadow>,
-    /// Which requests may be mirrored; the first route that matches decides, no match means not mirrored.
-    pub routes: Vec<Route>,
-    /// How a request is chosen among those that may be mirrored.
+    /// Which requests are mirrored, at first.
     pub sampling: Sampling,
     /// Bounds of the mirror.
     pub limits: Limits,
@@ -74,46 +75,6 @@ impl Default for Listener {
     fn default() -> Self {
         Self { tls: None, head_bytes: 64 << 10, head_timeout: Duration::from_secs(120), streams: 1024 }
     }
-}
-
-/// A rule that says which requests may be mirrored.
-#[derive(Debug, Clone)]
-pub struct Route {
-    /// Name in records.
-    pub name: String,
-    /// Methods it matches; empty matches all.
-    pub methods: Vec<Method>,
-    /// Prefix of the paths it matches.
-    pub path_prefix: String,
-    /// Whether requests that match may be mirrored.
-    pub mirror: bool,
-    /// Its own fraction instead of the general one.
-    pub sample: Option<Fraction>,
-}
-
-impl Default for Route {
-    /// Every POST: inference is a POST in all served protocols, and health or metadata reads are not worth a copy.
-    fn default() -> Self {
-        Self {
-            name: "default".into(),
-            methods: vec![Method::POST],
-            path_prefix: "/".into(),
-            mirror: true,
-            sample: None,
-        }
-    }
-}
-
-/// How requests are chosen.
-#[derive(Debug, Clone)]
-pub struct Sampling {
-    /// Share of requests that get a copy.
-    pub fraction: Fraction,
-    /// Choose by the hash of this header, so that one value is always or never mirrored, on every proxy.
-    /// Requests without the header are chosen as if there were no such rule.
-    pub by_header: Option<HeaderName>,
-    /// Seed of the choice.
-    pub seed: u64,
 }
 
 /// Bounds of the mirror and of what the proxy holds.

@@ -13,8 +13,9 @@ use crate::client::Client;
 use crate::deadline::Deadlines;
 use crate::finish::Finish;
 use crate::head::Head;
-use crate::mirror::{Pairing, Primary};
+use crate::mirror::{self, Pairing, Primary};
 use crate::reply::{self, Reply, no_answer};
+use crate::sample::{Choice, Chosen};
 use crate::state::State;
 use crate::tee::{Captured, Tee, UpstreamBody};
 use crate::upstream::{Answer, Dispatch, Failure, REPLAY_WAIT, micros, once_more};
@@ -42,48 +43,62 @@ pub(crate) async fn forward(
     }
     let (parts, body) = request.into_parts();
     let path = parts.uri.path();
-    let route = state.sampler.choose(&parts.method, path, &parts.headers);
-    let permit = route.and_then(|_| state.mirrors.take(1));
-    let mirrored = route.map(|route| (route.name.clone(), crate::now_us()));
-    let (cap, grace) = match (&route, &permit) {
-        (Some(_), Some(_)) => (state.config.limits.body, GRACE),
+    let choice =
+        state.control.sampler.choose(&parts.method, path, &parts.headers, |shadow| state.inflight_at(shadow));
+    let permit = if matches!(choice, Choice::No) { None } else { state.mirrors.take(1) };
+    let (cap, grace) = match &permit {
+        Some(_) => (state.config.limits.body, GRACE),
         // A node that refuses lets go of a body that it never read: it is read on for the next one.
-        _ => (REPLAY_CAP, REPLAY_WAIT),
+        None => (REPLAY_CAP, REPLAY_WAIT),
     };
     let mut head = Head::new(parts, body.is_end_stream());
     let deadlines = Deadlines::new(&mut head, state.primary.target(), received);
     let head = Arc::new(head);
     let (mut body, capture) = Tee::new(body, cap, state.bytes.portion(), grace);
+    let follows = head.grpc && permit.is_some();
     let call = Call { state: state.clone(), head: head.clone(), worker: client.worker, received, deadlines };
-    let Some((route, received_at_us)) = mirrored else {
+    if matches!(choice, Choice::No) {
         let response = call.answer(body, capture, None).await;
-        state.account.answered(response.status().as_u16());
+        state.answers.count(response.status().as_u16());
         return response;
-    };
-    let (report, primary) = oneshot::channel();
-    let legs: Vec<usize> = (0..state.shadows.len()).collect();
-    for shadow in &legs {
-        state.account.mirrored(*shadow);
     }
-    // A call may wait for answers before it sends on: its copy goes along with it.
-    let follows = (head.grpc && permit.is_some()).then(|| legs.iter().map(|_| body.follow()).collect());
-    let pairing = Pairing {
-        state: state.clone(),
-        worker: client.worker,
+    let (report, primary) = oneshot::channel();
+    let (received_at_us, uploaded) = (crate::now_us(), capture.clone());
+    let (mirror, worker, client_connection) = (state.clone(), client.worker, client.number);
+    let begin = move |chosen: Chosen, legs: Vec<usize>, follows| Pairing {
+        state: mirror,
+        worker,
         received,
         received_at_us,
-        client_connection: client.number,
-        route,
+        client_connection,
+        chosen,
         head,
         legs,
         follows,
-        body: capture.clone(),
+        body: uploaded,
         primary,
         permit,
     };
-    state.tasks.spawn(pairing.run());
+    match choice {
+        Choice::ByBody(undecided) => {
+            let (mirror, uploaded) = (state.clone(), capture.clone());
+            state.tasks.spawn(async move {
+                if let Some(chosen) = mirror::decided(&mirror, undecided, uploaded).await {
+                    let legs = chosen.begin();
+                    begin(chosen, legs, None).run().await;
+                }
+            });
+        }
+        Choice::Yes(chosen) => {
+            let legs = chosen.begin();
+            // A call may wait for answers before it sends on: its copy goes along with it.
+            let follows = follows.then(|| legs.iter().map(|_| body.follow()).collect());
+            state.tasks.spawn(begin(chosen, legs, follows).run());
+        }
+        Choice::No => {}
+    }
     let response = Finish::new(call.answer(body, capture, Some(report))).await;
-    state.account.answered(response.status().as_u16());
+    state.answers.count(response.status().as_u16());
     response
 }
 

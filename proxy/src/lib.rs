@@ -8,13 +8,15 @@
 //! `deadline`, `finish` and `upgrade`; `mirror` its copies and their pairing, `shadow` one copy; both use `head` and `upstream` (one target), which
 //! uses `nodes`, `pool` and `dial`; below are `tee` (a body and its capture), `load`, `budget`, `sample`, `headers`, `grpc`, `orca`, `notice` and `account`,
 //! `rewrite` (what is changed for a target) and `redact` (what must not be recorded), both on `json`;
-//! [`publish`] takes what is finished; `admin` and `metrics` tell how it goes; [`config`] is what all are told.
+//! [`publish`] takes what is finished, `ledgers` their count; `admin` and `metrics` tell how it goes; [`config`] is what all are told, and [`Control`]
+//! changes a part of it while they run.
 
 mod account;
 mod admin;
 mod budget;
 mod client;
 pub mod config;
+mod control;
 mod deadline;
 mod dial;
 mod finish;
@@ -24,6 +26,7 @@ mod head;
 mod headers;
 mod idle;
 mod json;
+mod ledgers;
 mod load;
 mod metrics;
 mod mirror;
@@ -48,8 +51,9 @@ mod upstream;
 mod worker;
 
 pub use config::Config;
+pub use control::{ChangeError, Control};
 pub use metrics::METRICS;
-pub use server::{RunError, run};
+pub use server::{RunError, run, run_with};
 
 /// Microseconds since the Unix epoch.
 pub(crate) fn now_us() -> i64 {

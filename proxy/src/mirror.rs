@@ -8,11 +8,13 @@ use bytes::Bytes;
 use exchange::{Exchange, Leg, Outcome, Request};
 use tokio::sync::oneshot;
 
+use crate::account::Run;
 use crate::budget::Portion;
 use crate::head::Head;
 use crate::headers;
 use crate::nodes::NodeState;
 use crate::publish::{Kind, Message};
+use crate::sample::{Chosen, Undecided};
 use crate::shadow::{Copied, ShadowLeg};
 use crate::state::State;
 use crate::tee::{Capture, Captured, Chunks, End, Follow, Over, captured};
@@ -38,8 +40,7 @@ pub(crate) struct Pairing {
     pub(crate) received: Instant,
     pub(crate) received_at_us: i64,
     pub(crate) client_connection: u64,
-    /// Name of the route that matched.
-    pub(crate) route: String,
+    pub(crate) chosen: Chosen,
     pub(crate) head: Arc<Head>,
     /// The shadow of each copy.
     pub(crate) legs: Vec<usize>,
@@ -127,7 +128,7 @@ impl Pairing {
         for (index, (copied, shadow)) in shadows.into_iter().zip(self.legs).enumerate() {
             let both = if index == last { left.take() } else { left.clone() };
             let Some((request, primary)) = both else { continue };
-            publish(&state, request, primary, copied.leg, shadow, index == 0);
+            publish(&state, self.chosen.run(), request, primary, copied.leg, shadow, index == 0);
         }
     }
 
@@ -141,11 +142,25 @@ impl Pairing {
             method: self.head.method.to_string(),
             path: path.path().to_owned(),
             query: path.query().and_then(|query| self.state.redaction.query(query)),
-            route: self.route.clone(),
+            route: self.chosen.route().to_owned(),
             client_connection: self.client_connection,
             headers: recorded,
             body: body.map(Capture::to_body).unwrap_or_default(),
         }
+    }
+}
+
+/// Whether a request is chosen whose body decides, once that has ended. One that went away before is not.
+pub(crate) async fn decided(state: &State, undecided: Undecided, mut body: Captured) -> Option<Chosen> {
+    let body = state.unless_cut(captured(&mut body)).await??;
+    if body.end != End::Complete {
+        return None;
+    }
+    let load = |shadow| state.inflight_at(shadow);
+    if body.whole() {
+        undecided.decide(body.chunks.iter().map(|chunk| &chunk[..]), load)
+    } else {
+        undecided.decide([&body.length.to_le_bytes()[..]], load)
     }
 }
 
@@ -212,15 +227,23 @@ async fn primary_leg(state: &State, primary: oneshot::Receiver<Primary>) -> (Leg
     (leg, answer)
 }
 
-fn publish(state: &State, request: Request, primary: Leg, shadow: Leg, target: usize, first: bool) {
-    state.account.ended(target, shadow.outcome, shadow.inflight);
+fn publish(
+    state: &State,
+    run: &Run,
+    request: Request,
+    primary: Leg,
+    shadow: Leg,
+    target: usize,
+    first: bool,
+) {
+    run.account.ended(target, &primary, &shadow);
     let configured = &state.config.shadows[target];
     let id = exchange::Uuid::now_v7();
     let exchange = Exchange {
         id,
-        run: state.config.run.clone(),
+        run: run.id.clone(),
         proxy: state.config.name.clone(),
-        sequence: state.account.next_sequence(),
+        sequence: run.account.next_sequence(),
         request,
         primary,
         shadow,
@@ -234,9 +257,9 @@ fn publish(state: &State, request: Request, primary: Leg, shadow: Leg, target: u
         kind: Kind::Exchange,
         key: Bytes::copy_from_slice(id.as_bytes()),
         payload: exchange::wire::encode_exchange(exchange, state.config.limits.message),
-        tally: state.account.tally(),
+        tally: run.account.tally(),
     };
     if let Err(reason) = state.publisher.publish(message) {
-        state.account.not_taken(reason);
+        run.account.not_taken(reason);
     }
 }

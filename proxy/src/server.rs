@@ -6,25 +6,19 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use bytes::Bytes;
 use exchange::Ledger;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio_rustls::TlsAcceptor;
 
-use crate::admin;
 use crate::config::{Config, ConfigError};
-use crate::publish::{Kind, Message, Publish};
+use crate::control::Control;
+use crate::publish::Publish;
 use crate::state::State;
 use crate::traces::{Exporter, Traces};
 use crate::upstream::Upstream;
 use crate::worker::Worker;
-
-/// How long the publisher may take for what is left at a stop: with the drain, less than the 30 s that a supervisor commonly gives.
-const FLUSH: Duration = Duration::from_secs(6);
-
-/// How long it may take for the closing ledger.
-const FLUSH_LEDGER: Duration = Duration::from_secs(2);
+use crate::{admin, ledgers};
 
 /// How long the first resolution of names may hold up the start.
 const RESOLVE_FIRST: Duration = Duration::from_secs(2);
@@ -44,7 +38,8 @@ pub enum RunError {
 }
 
 /// Runs a proxy on bound listeners until `shutdown` resolves and everything under way has ended or the drain deadline has
-/// passed. Returns the closing ledger, which has been published as well.
+/// passed. Returns the closing ledger, which has been published as well; where there were several runs, each had its own, and this is
+/// their sum under the name of the last one.
 ///
 /// One listener is served on the runtime of the caller; several by a thread each, with a runtime, connections and pools of its own.
 ///
@@ -57,19 +52,35 @@ pub async fn run(
     publisher: Arc<dyn Publish>,
     shutdown: impl Future<Output = ()>,
 ) -> Result<Ledger, RunError> {
+    let control = Control::new(&config);
+    run_with(config, control, listeners, admin, publisher, shutdown).await
+}
+
+/// The same, with a [`Control`] of the same configuration, by which the caller can change what is mirrored.
+///
+/// # Errors
+/// As [`run`].
+pub async fn run_with(
+    config: Config,
+    control: Arc<Control>,
+    listeners: Vec<Bound>,
+    admin: Option<TcpListener>,
+    publisher: Arc<dyn Publish>,
+    shutdown: impl Future<Output = ()>,
+) -> Result<Ledger, RunError> {
     config.validate()?;
     let drain = config.drain;
     let every = config.ledger_every;
     let tls = config.listener.tls.as_ref().map(|tls| tls.build().map(TlsAcceptor::from));
     let tls = tls.transpose().map_err(ConfigError::from)?;
     let (traces, exporter) = traces(&config)?.unzip();
-    let state = State::new(config, listeners.len(), publisher, traces).map_err(ConfigError::from)?;
+    let state = State::new(config, control, listeners.len(), publisher, traces).map_err(ConfigError::from)?;
     let state = Arc::new(state);
     let resolving = resolve(&state).await;
     let exporter = exporter.map(|exporter| tokio::spawn(exporter.run(state.over.clone())));
     let workers = start(&state, tls, listeners)?;
     let admin = admin.map(|listener| tokio::spawn(admin::serve(listener, state.clone())));
-    let ledgers = tokio::spawn(publish_ledgers(state.clone(), every));
+    let ledgers = tokio::spawn(ledgers::publish_all(state.clone(), every));
 
     shutdown.await;
     state.draining.store(true, Ordering::Relaxed);
@@ -182,30 +193,7 @@ async fn resolve(state: &Arc<State>) -> Vec<tokio::task::JoinHandle<()>> {
     (0..targets).map(again).collect()
 }
 
-async fn publish_ledgers(state: Arc<State>, every: Duration) {
-    let mut ticks = tokio::time::interval(every);
-    loop {
-        ticks.tick().await;
-        publish_ledger(&state, false);
-    }
-}
-
-fn publish_ledger(state: &State, closing: bool) -> Ledger {
-    let (name, run) = (&state.config.name, &state.config.run);
-    let ledger = state.account.ledger(name, run, closing);
-    let message = Message {
-        kind: Kind::Ledger,
-        key: Bytes::copy_from_slice(name.as_bytes()),
-        payload: exchange::wire::encode_ledger(ledger.clone()),
-        tally: state.account.tally(),
-    };
-    if let Err(reason) = state.publisher.publish(message) {
-        tracing::warn!(reason = reason.as_str(), "a ledger record was not taken");
-    }
-    ledger
-}
-
-/// Flushes, writes the closing ledger with the final counts and flushes that.
+/// Waits for the workers and closes the account.
 async fn close(state: &Arc<State>, threads: Vec<std::thread::JoinHandle<()>>) -> Ledger {
     let closing = state.clone();
     let closed = tokio::task::spawn_blocking(move || {
@@ -213,16 +201,13 @@ async fn close(state: &Arc<State>, threads: Vec<std::thread::JoinHandle<()>>) ->
             // A worker that died has told so; what it had under way is missing in the ledger, which shows it.
             let _ = thread.join();
         }
-        closing.publisher.flush(FLUSH);
-        let ledger = publish_ledger(&closing, true);
-        closing.publisher.flush(FLUSH_LEDGER);
-        ledger
+        ledgers::close(&closing)
     });
     match closed.await {
         Ok(ledger) => ledger,
         Err(error) => {
             tracing::error!(%error, "the closing ledger was not published");
-            state.account.ledger(&state.config.name, &state.config.run, true)
+            ledgers::unpublished(state)
         }
     }
 }

@@ -11,15 +11,15 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::account::Account;
+use crate::account::Answers;
 use crate::budget::Budget;
 use crate::config::{Config, Target, TlsError};
+use crate::control::Control;
 use crate::grpc;
 use crate::notice::Notice;
 use crate::orca::Reported;
 use crate::publish::Publish;
 use crate::redact::Redaction;
-use crate::sample::Sampler;
 use crate::shadow::ending;
 use crate::tee::Capture;
 use crate::traces::Traces;
@@ -31,11 +31,11 @@ pub(crate) struct State {
     pub(crate) primary: Upstream,
     /// In the order of `config.shadows`.
     pub(crate) shadows: Vec<Upstream>,
-    pub(crate) sampler: Sampler,
+    pub(crate) control: Arc<Control>,
     pub(crate) mirrors: Budget,
     pub(crate) bytes: Budget,
     pub(crate) redaction: Arc<Redaction>,
-    pub(crate) account: Account,
+    pub(crate) answers: Answers,
     pub(crate) publisher: Arc<dyn Publish>,
     /// The way to the trace collector, where there is one.
     pub(crate) traces: Option<Traces>,
@@ -69,11 +69,11 @@ impl State {
     /// When a file is not what it should be.
     pub(crate) fn new(
         config: Config,
+        control: Arc<Control>,
         workers: usize,
         publisher: Arc<dyn Publish>,
         traces: Option<Traces>,
     ) -> Result<Self, TlsError> {
-        let names = config.shadows.iter().map(|shadow| shadow.target.name.clone()).collect();
         let upstream = |target: &Target| Upstream::new(target.clone(), workers, config.resolver.clone());
         Ok(Self {
             primary: upstream(&config.primary)?,
@@ -82,7 +82,7 @@ impl State {
                 .iter()
                 .map(|shadow| upstream(&shadow.target))
                 .collect::<Result<_, _>>()?,
-            sampler: Sampler::new(config.sampling.clone(), config.routes.clone()),
+            control,
             mirrors: Budget::new(config.limits.mirror_inflight),
             bytes: Budget::new(config.limits.mirror_bytes),
             redaction: Arc::new(Redaction::new(
@@ -90,7 +90,7 @@ impl State {
                 &config.secrets,
                 config.limits.body,
             )),
-            account: Account::new(names),
+            answers: Answers::default(),
             publisher,
             traces,
             tasks: TaskTracker::new(),
@@ -138,6 +138,13 @@ impl State {
             let reason = "the call ended without a grpc-status".to_owned();
             (leg.outcome, leg.reason) = (Outcome::Incomplete, reason);
         }
+    }
+
+    /// Requests under way at a shadow, per node.
+    pub(crate) fn inflight_at(&self, shadow: usize) -> u32 {
+        let nodes = self.shadows[shadow].nodes.current();
+        let all: u32 = nodes.iter().map(|node| node.load.inflight()).sum();
+        all / u32::try_from(nodes.len().max(1)).unwrap_or(u32::MAX)
     }
 
     /// All targets, the primary first.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use exchange::Outcome;
+use exchange::{Outcome, SkipReason};
 use http::header::{CONNECTION, UPGRADE};
 use http::{HeaderValue, Request, Response, StatusCode, Version};
 use hyper::body::{Body, Incoming};
@@ -45,7 +45,7 @@ pub(crate) async fn forward(
     }
     let upstream = &state.primary;
     let deadlines = Deadlines::new(&mut head, upstream.target(), received);
-    state.account.upgraded();
+    state.control.sampler.plan().run.account.skipped(SkipReason::Upgrade);
     let Some(dispatch) = upstream.dispatch(client.worker, &head.headers) else {
         let reason = "no node of the primary is known: its name has not been resolved".into();
         return no_answer(&Failure { outcome: Outcome::Refused, reason, attempts: 0 }, "", false);
@@ -55,7 +55,7 @@ pub(crate) async fn forward(
     let mut answer = match deadlines.head(dispatch.at, sending).await {
         Ok(answer) => answer,
         Err(failure) => {
-            state.account.answered(StatusCode::BAD_GATEWAY.as_u16());
+            state.answers.count(StatusCode::BAD_GATEWAY.as_u16());
             return no_answer(&failure, &dispatch.node.node.name, false);
         }
     };
@@ -65,7 +65,7 @@ pub(crate) async fn forward(
     let back = answer.back.take().filter(|_| !agreed);
     let (mut parts, body) = answer.response.into_parts();
     headers::strip_hop_by_hop(&mut parts.headers);
-    state.account.answered(parts.status.as_u16());
+    state.answers.count(parts.status.as_u16());
     let held = state.bytes.portion();
     let under_way = dispatch.under_way;
     if let Some(ours) = ours {

@@ -6,9 +6,9 @@ use std::path::Path;
 use analyzer::{AnalyzeError, Options, Summary, report};
 use anyhow::{Context, anyhow};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use proxy::config::Fraction;
 
 use crate::args;
-use crate::config::resolve;
 use crate::exit::Usage;
 use crate::logging::{self, Color};
 
@@ -16,7 +16,7 @@ pub(crate) fn run(args: args::Analyze, color: Color) -> anyhow::Result<u8> {
     let options = Options {
         load_bins: usize::from(args.load_bins),
         worst: usize::from(args.worst),
-        min_rate: resolve::fraction(&args.max_rate).context("--max-rate").map_err(Usage::of)?.get(),
+        min_rate: args.max_rate.parse::<Fraction>().context("--max-rate").map_err(Usage::of)?.get(),
         ..Options::default()
     };
     let summary = summarize(&args.dir, &options)?;

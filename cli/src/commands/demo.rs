@@ -10,7 +10,7 @@ use anyhow::{Context, anyhow, bail};
 use demo::{Fault, LoadReport, ServerOptions, load};
 use exchange::{Pairs, Role};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use proxy::config::{Config, Fraction, Limits, Listener, Node, Route, Sampling, Shadow, Target};
+use proxy::config::{Config, Limits, Listener, Node, Sampling, Shadow, Target};
 use proxy::publish::{Kafka, KafkaSettings};
 use rdkafka::mocking::MockCluster;
 use recorder::{Control, Settings, Source};
@@ -203,8 +203,7 @@ fn config(primary: Vec<Node>, candidate: Vec<Node>) -> Config {
         listener: Listener::default(),
         primary,
         shadows: vec![Shadow { target: candidate, role: Role::Candidate }],
-        routes: vec![Route::default()],
-        sampling: Sampling { fraction: Fraction::ALL, by_header: None, seed: 0 },
+        sampling: Sampling::default(),
         limits: Limits::default(),
         secrets: Vec::new(),
         redaction: proxy::config::Redaction::default(),

@@ -1,8 +1,11 @@
 //! `shadowdiff proxy`.
 
+mod reload;
+
 use std::sync::Arc;
 
 use exchange::{Item, Ledger};
+use proxy::Control;
 use proxy::publish::{Kafka, Publish, Spool};
 use tokio::net::TcpListener;
 
@@ -10,11 +13,12 @@ use super::{bind, hostname, listeners, runtime};
 use crate::config::resolve::{Destination, Threads};
 use crate::config::{file, record, resolve};
 use crate::exit::Usage;
-use crate::signals::Stop;
+use crate::signals::{Again, Stop};
 use crate::{args, folder};
+use reload::Reload;
 
 pub(crate) fn run(args: args::Proxy) -> anyhow::Result<u8> {
-    let file = file::read(args.config.as_deref())?;
+    let (file, tables) = file::read_with_tables(args.config.as_deref())?;
     let resolved = resolve::proxy(&args, &file, &hostname()).map_err(Usage::of)?;
     if resolved.config.redaction.key.as_ref().is_some_and(|key| !key.is_lasting()) {
         tracing::warn!(
@@ -43,7 +47,10 @@ pub(crate) fn run(args: args::Proxy) -> anyhow::Result<u8> {
         Threads::PerCore(_) => 1,
         Threads::Shared(threads) => threads,
     };
-    let ledger = runtime(Some(threads))?.block_on(serve(resolved.config, listeners, publisher))?;
+    let control = Control::new(&resolved.config);
+    let reload = Reload::new(args, &file, tables, control.clone(), &resolved.config);
+    let ledger =
+        runtime(Some(threads))?.block_on(serve(resolved.config, control, reload, listeners, publisher))?;
     let recorded = recording.map(folder::Recording::join).transpose()?;
     tell(&ledger, recorded.as_ref().map(|recorded| recorded.progress.rows));
     if let Some(recorded) = recorded {
@@ -57,10 +64,12 @@ pub(crate) fn run(args: args::Proxy) -> anyhow::Result<u8> {
 
 async fn serve(
     config: proxy::Config,
+    control: Arc<Control>,
+    mut reload: Reload,
     (listeners, admin): (Vec<std::net::TcpListener>, std::net::TcpListener),
     publisher: Arc<dyn Publish>,
 ) -> anyhow::Result<Ledger> {
-    let stop = Stop::catch()?;
+    let (stop, mut again) = (Stop::catch()?, Again::catch()?);
     let admin = TcpListener::from_std(admin)?;
     let nodes = |target: &proxy::config::Target| {
         target.nodes.iter().map(|node| node.name.as_str()).collect::<Vec<_>>().join(",")
@@ -74,7 +83,14 @@ async fn serve(
     if let Some(listener) = listeners.first() {
         tracing::info!("listening addr={} admin={}", listener.local_addr()?, admin.local_addr()?);
     }
-    proxy::run(config, listeners, Some(admin), publisher, stop.wait()).await.map_err(Usage::of)
+    let reloading = tokio::spawn(async move {
+        while again.next().await.is_some() {
+            reload.read_again();
+        }
+    });
+    let ledger = proxy::run_with(config, control, listeners, Some(admin), publisher, stop.wait()).await;
+    reloading.abort();
+    ledger.map_err(Usage::of)
 }
 
 /// Tells what became of what was mirrored; `rows` are in the set of this process, where it recorded itself.

@@ -30,6 +30,7 @@ fn the_example_is_a_valid_configuration_with_every_key() {
         "[primary.tls]",
         "[shadow.rewrite]",
         "[[shadow]]",
+        "[sampling]",
         "[[route]]",
         "[redact]",
         "[[redact.json]]",

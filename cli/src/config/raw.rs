@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use proxy::config::{Fraction, Route};
 use serde::Deserialize;
 
 /// The whole file.
@@ -20,6 +21,7 @@ pub(crate) struct Raw {
     pub(crate) traces: Traces,
     pub(crate) primary: Target,
     pub(crate) shadow: Vec<Target>,
+    pub(crate) sampling: Sampling,
     pub(crate) route: Vec<Route>,
     pub(crate) redact: redact::Redact,
     pub(crate) kafka: Kafka,
@@ -34,9 +36,6 @@ pub(crate) struct Proxy {
     pub(crate) admin: Option<SocketAddr>,
     pub(crate) name: Option<String>,
     pub(crate) run: Option<String>,
-    pub(crate) sample: Option<String>,
-    pub(crate) sample_by_header: Option<String>,
-    pub(crate) sample_seed: u64,
     pub(crate) secrets: Vec<String>,
     pub(crate) ledger_every_ms: Option<u64>,
     pub(crate) drain_ms: Option<u64>,
@@ -125,18 +124,18 @@ pub(crate) struct NodeTable {
     pub(crate) labels: BTreeMap<String, String>,
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Route {
-    pub(crate) name: String,
-    #[serde(default)]
-    pub(crate) methods: Vec<String>,
-    #[serde(default)]
-    pub(crate) path: Option<String>,
-    #[serde(default)]
-    pub(crate) mirror: Option<bool>,
-    #[serde(default)]
-    pub(crate) sample: Option<String>,
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Sampling {
+    pub(crate) sample: Option<Fraction>,
+    pub(crate) by: Option<String>,
+    pub(crate) seed: Option<u64>,
+    pub(crate) max_per_second: Option<f64>,
+    pub(crate) burst: Option<f64>,
+    pub(crate) start_at: Option<String>,
+    pub(crate) stop_at: Option<String>,
+    pub(crate) for_ms: Option<u64>,
+    pub(crate) copies: BTreeMap<String, f64>,
 }
 
 #[derive(Debug, Default, Deserialize)]

@@ -5,14 +5,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 use exchange::Role;
-use proxy::config::{Config, Fraction, Limits, Route, Sampling, Shadow};
+use proxy::config::{Config, Limits, Shadow};
 use proxy::publish::{KafkaSettings, SpoolSettings};
 
 use super::target::{listener, primary, shadow_target};
 use super::traces::traces;
-use super::{raw, redact};
+use super::{raw, redact, sampling};
 use crate::args;
 
 /// Topic without a word about it.
@@ -59,25 +59,16 @@ pub(crate) fn proxy(flags: &args::Proxy, file: &raw::Raw, hostname: &str) -> any
         // No broker is in between: nothing needs to be cut.
         limits.message = usize::MAX;
     }
-    let sample = flags.sample.as_deref().or(file.proxy.sample.as_deref()).unwrap_or("100%");
-    let by_header = match &file.proxy.sample_by_header {
-        Some(name) => {
-            Some(name.parse().with_context(|| format!("sample_by_header: `{name}` is no header name"))?)
-        }
-        None => None,
-    };
+    let shadows = shadows(flags, file)?;
+    let names: Vec<String> = shadows.iter().map(|shadow| shadow.target.name.clone()).collect();
+    let sampling = sampling::resolve(flags.sample.as_deref(), file, &names, now_us())?;
     let config = Config {
         listener: listener(&file.listener)?,
         name: name.unwrap_or_else(|| format!("{hostname}-{}", listen.port())),
         run: run.unwrap_or_else(|| exchange::Uuid::now_v7().to_string()),
         primary: primary(&file.primary, &flags.primary)?,
-        shadows: shadows(flags, file)?,
-        routes: if file.route.is_empty() {
-            vec![Route::default()]
-        } else {
-            file.route.iter().map(route).collect::<anyhow::Result<_>>()?
-        },
-        sampling: Sampling { fraction: fraction(sample)?, by_header, seed: file.proxy.sample_seed },
+        shadows,
+        sampling,
         limits,
         secrets: file.proxy.secrets.clone(),
         redaction: redact::redaction(&file.redact)?,
@@ -102,6 +93,12 @@ fn spool(flags: &args::Proxy, kafka: &raw::Kafka) -> anyhow::Result<Option<Spool
     }
     let dir = flags.spool.as_ref().or(kafka.spool.as_ref());
     Ok(dir.map(|dir| SpoolSettings { dir: dir.clone(), bytes }))
+}
+
+/// Microseconds since the Unix epoch.
+pub(crate) fn now_us() -> i64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_micros()).unwrap_or(i64::MAX)
 }
 
 fn destination(flags: &args::Proxy, file: &raw::Raw, max_message: usize) -> anyhow::Result<Destination> {
@@ -190,26 +187,4 @@ fn shadows(flags: &args::Proxy, file: &raw::Raw) -> anyhow::Result<Vec<Shadow>> 
         }
     }
     Ok(shadows)
-}
-
-fn route(raw: &raw::Route) -> anyhow::Result<Route> {
-    let method = |text: &String| {
-        text.to_ascii_uppercase().parse().with_context(|| format!("method `{text}` of route {}", raw.name))
-    };
-    let path_prefix = raw.path.clone().unwrap_or_else(|| "/".into());
-    if !path_prefix.starts_with('/') {
-        bail!("path `{path_prefix}` of route {}: a prefix that begins with /", raw.name);
-    }
-    Ok(Route {
-        name: raw.name.clone(),
-        methods: raw.methods.iter().map(method).collect::<anyhow::Result<_>>()?,
-        path_prefix,
-        mirror: raw.mirror.unwrap_or(true),
-        sample: raw.sample.as_deref().map(fraction).transpose()?,
-    })
-}
-
-/// A share such as `5%`.
-pub(crate) fn fraction(text: &str) -> anyhow::Result<Fraction> {
-    Ok(text.parse::<Fraction>()?)
 }

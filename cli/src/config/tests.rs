@@ -15,9 +15,9 @@ fn resolved(line: &str, text: &str) -> anyhow::Result<resolve::Proxy> {
 }
 
 const FILE: &str = r#"
-[proxy]
+[sampling]
 sample = "5%"
-sample_by_header = "x-user"
+by = "header:x-user"
 [primary]
 nodes = ["http://a:1"]
 [[shadow]]
@@ -84,8 +84,8 @@ fn what_is_missing_or_wrong_is_named_with_its_remedy() {
         ("shadowdiff proxy --primary http://a:1 --out set", "", "--candidate"),
         ("shadowdiff proxy --candidate http://a:1 --out set", "", "primary has no node"),
         ("shadowdiff proxy --primary http://a:1 --candidate http://b:1", "", "--kafka BROKERS or --out DIR"),
-        (enough, "[proxy]\nsampel = '5%'", "unknown field `sampel`"),
-        (enough, "[proxy]\nsample = '500%'", "500%"),
+        (enough, "[sampling]\nsampel = '5%'", "unknown field `sampel`"),
+        (enough, "[sampling]\nsample = '500%'", "500%"),
         (enough, "[compare]\ntolerence = 1", "unknown field `tolerence`"),
         (enough, "[[route]]\nname = 'r'\npath = 'v2'", "begins with /"),
         (enough, "[primary]\nnodes = [{ ur = 'http://a:1' }]", "{ url = \"http://HOST:PORT\""),

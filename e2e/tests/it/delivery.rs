@@ -84,7 +84,7 @@ fn the_share_that_is_mirrored_is_the_share_that_was_asked_for() {
 fn every_proxy_and_every_start_chooses_the_same_requests_by_their_hash() {
     let dir = tempdir().unwrap();
     let config = dir.path().join("by-header.toml");
-    std::fs::write(&config, "[proxy]\nsample = \"20%\"\nsample_by_header = \"x-request-id\"\n").unwrap();
+    std::fs::write(&config, "[sampling]\nsample = \"20%\"\nby = \"header:x-request-id\"\n").unwrap();
     let arguments = ["--config", config.to_str().unwrap()];
     let first = sampled(&[&arguments[..], &["--name", "a"]].concat());
     let second = sampled(&[&arguments[..], &["--name", "b"]].concat());

@@ -1,9 +1,13 @@
 //! A share of traffic, from 0 to 1, written as `5%`, `0.05` or `1/20`.
 
+use std::fmt;
 use std::str::FromStr;
 
-/// A share from 0 to 1.
-#[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
+use serde::de::{Deserialize, Deserializer, Error, Visitor};
+
+/// A share from 0 to 1. In a file it is a text in any of the three spellings, or a number.
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd, serde::Serialize)]
+#[serde(transparent)]
 pub struct Fraction(f64);
 
 /// Why a text is no [`Fraction`].
@@ -17,6 +21,12 @@ impl Fraction {
 
     /// Nothing.
     pub const NONE: Self = Self(0.0);
+
+    /// The part of a number that is behind the point; 0 for what is not finite.
+    pub(crate) fn of_rest(number: f64) -> Self {
+        let rest = number.fract();
+        Self(if (0.0..1.0).contains(&rest) { rest } else { 0.0 })
+    }
 
     /// The share as a number.
     #[must_use]
@@ -51,6 +61,38 @@ impl FromStr for Fraction {
     }
 }
 
+impl<'de> Deserialize<'de> for Fraction {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Spelled;
+
+        impl Visitor<'_> for Spelled {
+            type Value = Fraction;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a fraction such as \"5%\", 0.05 or \"1/20\"")
+            }
+
+            fn visit_str<E: Error>(self, text: &str) -> Result<Fraction, E> {
+                text.parse().map_err(E::custom)
+            }
+
+            fn visit_f64<E: Error>(self, value: f64) -> Result<Fraction, E> {
+                self.visit_str(&value.to_string())
+            }
+
+            fn visit_u64<E: Error>(self, value: u64) -> Result<Fraction, E> {
+                self.visit_str(&value.to_string())
+            }
+
+            fn visit_i64<E: Error>(self, value: i64) -> Result<Fraction, E> {
+                self.visit_str(&value.to_string())
+            }
+        }
+
+        deserializer.deserialize_any(Spelled)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -61,6 +103,20 @@ mod tests {
             assert!((text.parse::<Fraction>().unwrap().get() - 0.05).abs() < 1e-15, "{text}");
         }
         assert!((("0.0001%").parse::<Fraction>().unwrap().get() - 1e-6).abs() < 1e-18);
+    }
+
+    #[test]
+    fn in_a_file_a_share_is_a_text_or_a_number() {
+        let read = serde_json::from_str::<Fraction>;
+        for text in ["\"5%\"", "0.05", "\"1/20\""] {
+            assert!((read(text).unwrap().get() - 0.05).abs() < 1e-15, "{text}");
+        }
+        assert_eq!((read("0").unwrap(), read("1").unwrap()), (Fraction::NONE, Fraction::ALL));
+        assert!((read("1e-6").unwrap().get() - 1e-6).abs() < 1e-18);
+        for (text, wanted) in [("5", "`5` is no fraction"), ("-1", "write 5%"), ("true", "such as")] {
+            let error = read(text).unwrap_err().to_string();
+            assert!(error.contains(wanted), "{text}: {error}");
+        }
     }
 
     #[test]

@@ -15,7 +15,7 @@ use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
-use proxy::config::{Config, Fraction, Limits, Listener, Node, Route, Sampling, Shadow, Target};
+use proxy::config::{Config, Limits, Listener, Node, Route, Sampling, Shadow, Target};
 use proxy::publish::{Kind, Message, Publish, Published};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -182,8 +182,7 @@ pub(crate) fn config(primary: SocketAddr, candidate: SocketAddr) -> Config {
         listener: Listener::default(),
         primary,
         shadows: vec![Shadow { target: candidate, role: Role::Candidate }],
-        routes: vec![Route::default()],
-        sampling: Sampling { fraction: Fraction::ALL, by_header: None, seed: 0 },
+        sampling: Sampling { routes: vec![Route::every_post()], ..Sampling::default() },
         limits: Limits::default(),
         secrets: vec![],
         redaction: proxy::config::Redaction::default(),

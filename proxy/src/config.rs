@@ -189,7 +189,7 @@ impl Config {
         if limits.message < 16_384 {
             return Err(ConfigError::MessageTooSmall(limits.message));
         }
-        self.redaction.validate(self.routes.iter().map(|route| route.name.as_str()))?;
+        self.redaction.validate(self.sampling.routes.iter().map(|route| route.name.as_str()))?;
         Ok(())
     }
 }

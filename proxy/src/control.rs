@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::account::{Runs, RunsError};
-use crate::config::{Config, Sampling, Update, UpdateError, describe};
+use crate::config::{Config, Redaction, RedactionError, Sampling, Update, UpdateError, describe};
 use crate::sample::{Plan, Sampler};
 
 /// What can be changed of a running proxy. A change is in force for each request whose head is read after it; no connection is touched.
@@ -11,6 +11,8 @@ use crate::sample::{Plan, Sampler};
 pub struct Control {
     pub(crate) sampler: Sampler,
     pub(crate) runs: Runs,
+    /// Its rules name routes, which must stay: a rule that no longer held would let out what it hides.
+    redaction: Redaction,
     /// One change at a time.
     changing: Mutex<()>,
 }
@@ -34,6 +36,8 @@ enum Why {
     #[error(transparent)]
     Update(#[from] UpdateError),
     #[error(transparent)]
+    Redaction(#[from] RedactionError),
+    #[error(transparent)]
     Run(#[from] RunsError),
 }
 
@@ -45,7 +49,8 @@ impl Control {
         let runs = Runs::new(shadows);
         let run = runs.begin(config.run.clone()).expect("the first run has no name before it");
         let plan = Plan::new(config.sampling.clone(), run, runs.shadows(), None);
-        Arc::new(Self { sampler: Sampler::new(plan), runs, changing: Mutex::default() })
+        let redaction = config.redaction.clone();
+        Arc::new(Self { sampler: Sampler::new(plan), runs, redaction, changing: Mutex::default() })
     }
 
     /// Changes some of what is in force.
@@ -74,6 +79,7 @@ impl Control {
         let _alone = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
         let before = self.sampler.plan();
         let sampling = sampling(&before.sampling)?;
+        self.redaction.validate(sampling.routes.iter().map(|route| route.name.as_str()))?;
         let run = match run.filter(|run| *run != before.run.id) {
             Some(run) => self.runs.begin(run.to_owned())?,
             None => before.run.clone(),

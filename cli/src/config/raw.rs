@@ -101,7 +101,7 @@ pub(crate) struct Tls {
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Traces {
     pub(crate) endpoint: Option<String>,
-    pub(crate) sample: Option<String>,
+    pub(crate) sample: Option<Fraction>,
     pub(crate) tls: Tls,
 }
 

@@ -32,6 +32,5 @@ pub(crate) fn traces(raw: &raw::Traces) -> anyhow::Result<Option<Traces>> {
     }
     let mut collector = Target::new("traces", vec![node]);
     collector.tls = tls(&raw.tls, "traces")?;
-    let sample = raw.sample.as_deref().map(super::resolve::fraction).transpose()?;
-    Ok(Some(Traces { collector, path: path.to_owned(), sample: sample.unwrap_or(Fraction::NONE) }))
+    Ok(Some(Traces { collector, path: path.to_owned(), sample: raw.sample.unwrap_or(Fraction::NONE) }))
 }

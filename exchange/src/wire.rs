@@ -18,6 +18,10 @@ use generated::{Envelope, envelope::Payload};
 /// The newest version this code writes and reads.
 pub const VERSION: u32 = 1;
 
+/// Name of the Kafka header, without a value, of a message that may be in the topic already: one that a proxy's spool sends
+/// for want of an acknowledgement.
+pub const AGAIN: &str = "shadowdiff-again";
+
 /// What a message holds.
 #[derive(Debug, Clone, PartialEq)]
 #[allow(clippy::large_enum_variant, reason = "exchanges are the rule, ledgers come once in ten seconds")]

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use rdkafka::consumer::Consumer as _;
 use rdkafka::error::KafkaError;
-use rdkafka::message::{BorrowedMessage, Message as _};
+use rdkafka::message::{BorrowedMessage, Headers as _, Message as _};
 
 use crate::local::check_topic;
 use crate::partition::Message;
@@ -131,6 +131,9 @@ fn append(consumer: &Consumer, message: &BorrowedMessage<'_>, begun: Instant) ->
         at_us: message.timestamp().to_millis().map(|millis| millis.saturating_mul(1000)),
         key: message.key().map(bytes::Bytes::copy_from_slice),
         payload: message.payload().map(bytes::Bytes::copy_from_slice),
+        again: message
+            .headers()
+            .is_some_and(|headers| headers.iter().any(|header| header.key == exchange::wire::AGAIN)),
     };
     let number = message.partition();
     let next = consumer.context().held().append(number, taken, begun.elapsed())?;

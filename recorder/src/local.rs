@@ -39,7 +39,7 @@ impl Local {
     pub fn append(&mut self, message: Bytes) -> Result<(), RecordError> {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let at_us = i64::try_from(since.as_micros()).ok();
-        let message = Message { offset: self.next, at_us, key: None, payload: Some(message) };
+        let message = Message { offset: self.next, at_us, key: None, payload: Some(message), again: false };
         self.next += 1;
         let before = self.partition.progress().messages() + 1;
         let appended = self.partition.append(message, self.begun.elapsed());

@@ -4,6 +4,7 @@
 //! ([`closing::Closing`]); publishing moves them to their places, the commit marker last. A crash at any point leaves either a
 //! whole range or nothing that a reader sees, and the next claim of the partition goes on where the set ends.
 
+mod again;
 mod closing;
 mod filling;
 
@@ -14,6 +15,7 @@ use bytes::Bytes;
 
 use crate::set::{Claim, SetRoot};
 use crate::{Fill, Progress, RecordError, Settings};
+use again::Again;
 #[cfg(test)]
 pub(crate) use closing::Step;
 pub(crate) use filling::Filling;
@@ -26,6 +28,8 @@ pub(crate) struct Message {
     pub(crate) at_us: Option<i64>,
     pub(crate) key: Option<Bytes>,
     pub(crate) payload: Option<Bytes>,
+    /// It may be in the partition already, says who sent it.
+    pub(crate) again: bool,
 }
 
 /// A partition that this recorder holds.
@@ -38,6 +42,8 @@ pub(crate) struct Partition {
     /// First offset not yet taken; `None` until the first message of a partition of which the set holds nothing.
     next: Option<i64>,
     filling: Option<Filling>,
+    /// What is known of the exchanges of the set, once one came that may be in it.
+    again: Option<Again>,
     /// What was put into the set.
     done: Progress,
 }
@@ -63,6 +69,7 @@ impl Partition {
             _claim: claim,
             next,
             filling: None,
+            again: None,
             done: Progress::default(),
         })
     }
@@ -78,7 +85,7 @@ impl Partition {
     }
 
     /// Takes a message; `now` is the time since any fixed point. Gives the offset to commit when this closed a file. A
-    /// message that was taken before is counted and left out.
+    /// message that was taken before is counted and left out, and so is an exchange that was sent a second time.
     ///
     /// # Errors
     /// When the file system refuses. The messages of the open file are given up: from Kafka they come again.
@@ -88,13 +95,39 @@ impl Partition {
             return Ok(None);
         }
         self.next = Some(message.offset.saturating_add(1));
+        let appended = self.append_new(message, now);
+        if appended.is_err() {
+            // Rows of the open file are given up: what was known of them is no longer true.
+            self.again = None;
+        }
+        appended
+    }
+
+    fn append_new(&mut self, message: Message, now: Duration) -> Result<Option<i64>, RecordError> {
+        let id = again::id(message.key.as_deref());
+        let mut closed = None;
+        if let (true, Some(id)) = (message.again, id) {
+            if self.again.is_none() {
+                closed = self.close()?;
+                self.again = Some(Again::new(&self.set, &self.topic, self.number));
+            }
+            if let Some(again) = &mut self.again
+                && again.holds(id)?
+            {
+                self.done.duplicates += 1;
+                return Ok(self.tick(now)?.or(closed));
+            }
+        }
         let mut filling = match self.filling.take() {
             Some(filling) => filling,
             None => Filling::open(&self.set, &self.settings, &self.topic, self.number, message.offset, now)?,
         };
         filling.append(message)?;
         self.filling = Some(filling);
-        self.tick(now)
+        if let (Some(again), Some(id)) = (&mut self.again, id) {
+            again.note(id);
+        }
+        Ok(self.tick(now)?.or(closed))
     }
 
     /// Closes the file when it is full or old. Gives the offset to commit.
@@ -120,7 +153,10 @@ impl Partition {
         reached: impl FnMut(closing::Step) -> Result<(), RecordError>,
     ) -> Result<Option<i64>, RecordError> {
         let Some(filling) = self.filling.take() else { return Ok(None) };
+        // Rows that are given up must not be known.
+        let again = self.again.take();
         let committed = filling.close()?.publish(&self.set, reached)?;
+        self.again = again.map(Again::closed);
         self.done.add(committed.counts);
         self.done.files += 1;
         self.done.bytes += committed.bytes;

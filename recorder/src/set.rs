@@ -205,7 +205,10 @@ impl SetRoot {
     }
 
     /// Files of a table that belong to a partition, in no order.
-    fn files(
+    ///
+    /// # Errors
+    /// When the file system refuses.
+    pub(crate) fn files(
         &self,
         table: Table,
         topic: &str,

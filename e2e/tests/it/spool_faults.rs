@@ -131,9 +131,8 @@ fn a_broker_that_goes_away_and_comes_back_costs_nothing_with_a_spool() {
     proxy.stop();
     let set = place.recorded();
     set.balances("r", 500);
-    assert_eq!((set.closing("r", "delivered"), set.distinct()), (500, 500));
-    // A batch that the broker stored and did not acknowledge may be there twice; no other.
-    assert!(set.exchanges.len() <= 520, "{} rows", set.exchanges.len());
+    let counts = (set.closing("r", "delivered"), set.exchanges.len(), set.distinct());
+    assert_eq!(counts, (500, 500, 500), "a batch that the broker stored and did not acknowledge is there once");
 }
 
 #[test]
@@ -161,6 +160,15 @@ fn a_proxy_that_is_killed_with_a_spool_leaves_it_to_the_next_one() {
     proxy.process.kill();
 
     place.broker.start();
+    // At whatever point each is killed: what it sent and could not note is sent again, and recorded once.
+    for run in ["second", "third", "fourth"] {
+        let mut proxy = place.proxy(run, "");
+        until_true("it sends", || {
+            proxy.metric("shadowdiff_publisher_waiting", "").is_some_and(|waiting| waiting > 0.0)
+                || proxy.metric("shadowdiff_spool_messages", "") == Some(0.0)
+        });
+        proxy.process.kill();
+    }
     let proxy = place.proxy("next", "");
     until_true("the spool is empty", || proxy.metric("shadowdiff_spool_messages", "") == Some(0.0));
     proxy.stop();

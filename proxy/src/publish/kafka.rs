@@ -8,7 +8,7 @@ use exchange::DropReason;
 use rdkafka::client::ClientContext;
 use rdkafka::config::{ClientConfig, RDKafkaLogLevel};
 use rdkafka::error::{KafkaError as Error, RDKafkaErrorCode};
-use rdkafka::message::{BorrowedMessage, DeliveryResult, Message as _};
+use rdkafka::message::{BorrowedMessage, DeliveryResult, Header, Message as _, OwnedHeaders};
 use rdkafka::producer::{BaseRecord, Producer, ProducerContext, PurgeConfig, ThreadedProducer};
 
 use super::spool::{Inbox, Refusal, Sink};
@@ -140,7 +140,9 @@ impl Context {
                 tracing::warn!(%error, "kafka does not take messages: they go to the spool");
             }
             let (key, payload) = (message.key().unwrap_or_default(), message.payload().unwrap_or_default());
-            if inbox.take_back(kind, key, payload, tally) {
+            // Of all others, the broker may hold a copy whose acknowledgement did not come.
+            let again = code != Some(RDKafkaErrorCode::PurgeQueue);
+            if inbox.take_back((kind, again), key, payload, tally) {
                 return;
             }
         }
@@ -213,9 +215,13 @@ impl Sink for Kafka {
             Kind::Ledger if message.tally.part().is_none() => &self.counts.ledgers,
             _ => &message.tally,
         };
-        let record = BaseRecord::with_opaque_to(&self.settings.topic, tally.clone())
+        let mut record = BaseRecord::with_opaque_to(&self.settings.topic, tally.clone())
             .key(&message.key[..])
             .payload(&message.payload[..]);
+        if tally.part().is_some_and(|part| part.again) {
+            let again = Header { key: exchange::wire::AGAIN, value: None::<&[u8]> };
+            record = record.headers(OwnedHeaders::new_with_capacity(1).insert(again));
+        }
         self.counts.taken.fetch_add(1, Ordering::Relaxed);
         let Err((error, _)) = self.producer.send(record) else { return Ok(()) };
         self.counts.taken.fetch_sub(1, Ordering::Relaxed);

@@ -7,7 +7,7 @@
 //! What is durable when: written messages survive the death of the process at once, and that of the machine from the moment
 //! on that their segment is closed or the proxy stops in order (fsync). How far a segment is acknowledged is
 //! written into it as acknowledgements come, without fsync: a proxy that is killed may send the last few a second time
-//! when it starts again.
+//! when it starts again. What may be a second copy is marked so ([`exchange::wire::AGAIN`]), for the recorder to look.
 
 mod frame;
 mod log;
@@ -155,7 +155,7 @@ impl Spool {
         let exchanges = u64::from(kind == Kind::Exchange);
         run.add_spooled(exchanges);
         shared.taken.fetch_add(exchanges, Ordering::Relaxed);
-        if self.inbox.put(Spooled { kind, key, payload, run: run.clone(), returned: false }) {
+        if self.inbox.put(Spooled { kind, key, payload, run: run.clone(), again: false, returned: false }) {
             return Ok(());
         }
         run.take_back_spooled(exchanges);

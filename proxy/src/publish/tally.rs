@@ -22,15 +22,17 @@ pub(super) struct Part {
     pub(super) kind: Kind,
     /// The run that they belong to; none of ledgers, and of messages that an earlier process left in the spool.
     pub(super) run: Option<Arc<Tally>>,
+    /// Whether they may have been delivered before.
+    pub(super) again: bool,
     /// Of them, those that went back to the spool.
     returned: AtomicU64,
 }
 
 impl Tally {
     /// The count of messages of one kind and run on their way from the spool. Their run's count follows it.
-    pub(super) fn part_of(kind: Kind, run: Option<Arc<Self>>) -> Self {
+    pub(super) fn part_of(kind: Kind, run: Option<Arc<Self>>, again: bool) -> Self {
         let run = run.filter(|_| kind == Kind::Exchange);
-        Self { part: Some(Part { kind, run, returned: AtomicU64::new(0) }), ..Self::default() }
+        Self { part: Some(Part { kind, run, again, returned: AtomicU64::new(0) }), ..Self::default() }
     }
 
     pub(super) fn part(&self) -> Option<&Part> {
@@ -147,7 +149,7 @@ mod tests {
     fn a_part_of_a_run_moves_the_counts_of_the_run() {
         let run = Arc::new(Tally::default());
         run.add_spooled(4);
-        let part = Tally::part_of(Kind::Exchange, Some(run.clone()));
+        let part = Tally::part_of(Kind::Exchange, Some(run.clone()), false);
         part.add_delivered(1);
         part.add_dropped(DropReason::DeliveryFailed, 1);
         part.add_returned();

@@ -16,7 +16,7 @@ fn open(out: &Path, rows: u64) -> Partition {
 }
 
 fn at(offset: i64, payload: Bytes) -> Message {
-    Message { offset, at_us: Some(AT_US), key: Some("key".into()), payload: Some(payload) }
+    Message { offset, at_us: Some(AT_US), key: Some("key".into()), payload: Some(payload), again: false }
 }
 
 fn append(partition: &mut Partition, offsets: std::ops::Range<i64>) {
@@ -207,4 +207,39 @@ fn bodies_reach_no_table_where_none_are_kept() {
     partition.close().unwrap();
     let [dead] = &files(&out.path().join("dead_letters"))[..] else { panic!("one file") };
     assert_eq!(batches(dead)[0].column_by_name("payload").unwrap().null_count(), 1);
+}
+
+#[test]
+fn an_exchange_that_is_sent_again_is_in_the_set_once_wherever_the_first_copy_is() {
+    let out = tempfile::tempdir().unwrap();
+    let mut offset = 0;
+    let mut send = |partition: &mut Partition, id: u64, again: bool| {
+        let key = Bytes::copy_from_slice(&u128::from(id).to_be_bytes());
+        let message = Message { key: Some(key), again, ..at(offset, message(id)) };
+        offset += 1;
+        partition.append(message, Duration::ZERO).unwrap()
+    };
+    let mut partition = open(out.path(), 10);
+    for id in 0..25 {
+        send(&mut partition, id, false);
+    }
+    // In the first file, in the open one, which is closed for it, and nowhere.
+    assert_eq!(send(&mut partition, 3, true), Some(25));
+    assert_eq!(send(&mut partition, 24, true), None);
+    assert_eq!(send(&mut partition, 25, true), None);
+    // Among the rows since, and after a restart too.
+    assert_eq!(send(&mut partition, 25, true), None);
+    for id in 26..40 {
+        send(&mut partition, id, false);
+    }
+    assert_eq!(send(&mut partition, 39, true), None);
+    assert_eq!(partition.progress().duplicates, 4);
+    partition.close().unwrap();
+    drop(partition);
+    let mut partition = open(out.path(), 10);
+    for id in [39, 40, 0] {
+        send(&mut partition, id, true);
+    }
+    partition.close().unwrap();
+    assert_eq!(numbers(out.path(), "exchanges", "sequence"), (0..41).collect::<Vec<_>>());
 }

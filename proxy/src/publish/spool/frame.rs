@@ -1,18 +1,24 @@
 //! The bytes of a segment.
 //!
-//! A segment is a header and frames, all integers little-endian. Header, 24 bytes: the magic, the version (u32), four
-//! bytes that are zero, and where the first frame begins that is not acknowledged (u64). Frame: length of the body (u32), CRC-32 (ISO-HDLC, as in gzip)
-//! of the body (u32), body. Body: kind (u8), length of the key (u16), key, payload.
+//! A segment is a header and frames, all integers little-endian. Header, 32 bytes: the magic, the version (u32), four
+//! bytes that are zero, where the first frame begins that is not acknowledged (u64), and where the first one begins that was never sent (u64). Frame: length of the body (u32), CRC-32 (ISO-HDLC, as in gzip)
+//! of the body (u32), body. Body: kind (u8; plus 128 where it may have been delivered before), length of the key (u16), key, payload.
 
 use bytes::Bytes;
 
 use crate::publish::Kind;
 
 /// Bytes of the header.
-pub(super) const HEADER: u64 = 24;
+pub(super) const HEADER: u64 = 32;
 
 /// Where in the header the acknowledged position is.
 pub(super) const MARK: u64 = 16;
+
+/// Where in the header the position is up to which frames were sent.
+pub(super) const SENT: u64 = 24;
+
+/// Added to the kind.
+const AGAIN: u8 = 128;
 
 /// Largest body: a length beyond is damage.
 const LARGEST: usize = 1 << 30;
@@ -31,6 +37,8 @@ const VERSION: u32 = 1;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Frame {
     pub(super) kind: Kind,
+    /// It may have been delivered before.
+    pub(super) again: bool,
     pub(super) key: Bytes,
     pub(super) payload: Bytes,
 }
@@ -48,14 +56,15 @@ pub(super) enum Next {
 
 /// A header with nothing acknowledged.
 pub(super) fn header() -> Vec<u8> {
-    [&MAGIC[..], &VERSION.to_le_bytes(), &[0; 4], &HEADER.to_le_bytes()].concat()
+    let position = HEADER.to_le_bytes();
+    [&MAGIC[..], &VERSION.to_le_bytes(), &[0; 4], &position, &position].concat()
 }
 
-/// Where the first frame begins that is not acknowledged.
+/// Where the first frame begins that is not acknowledged, and the first that was never sent.
 ///
 /// # Errors
 /// When these bytes are no header of this version.
-pub(super) fn read_header(bytes: &[u8]) -> Result<u64, String> {
+pub(super) fn read_header(bytes: &[u8]) -> Result<(u64, u64), String> {
     if bytes.get(..8) != Some(&MAGIC[..]) {
         return Err("is not a segment of a spool".into());
     }
@@ -63,8 +72,11 @@ pub(super) fn read_header(bytes: &[u8]) -> Result<u64, String> {
     if version != VERSION {
         return Err(format!("has the version {version}, this release reads {VERSION}"));
     }
-    let mark = bytes.get(16..24).and_then(|mark| mark.try_into().ok()).map(u64::from_le_bytes);
-    mark.ok_or_else(|| "has no whole header".into())
+    let position = |at: u64| {
+        let bytes = bytes.get(usize::try_from(at).ok()?..)?;
+        bytes.first_chunk().copied().map(u64::from_le_bytes)
+    };
+    position(MARK).zip(position(SENT)).ok_or_else(|| "has no whole header".into())
 }
 
 /// Bytes that a message takes.
@@ -73,7 +85,7 @@ pub(super) fn size(key: &[u8], payload: &[u8]) -> usize {
 }
 
 /// Appends a message; one whose key or payload is beyond what a frame holds is left out. Says whether it was taken.
-pub(super) fn put(kind: Kind, key: &[u8], payload: &[u8], out: &mut Vec<u8>) -> bool {
+pub(super) fn put(kind: Kind, again: bool, key: &[u8], payload: &[u8], out: &mut Vec<u8>) -> bool {
     let length = size(key, payload) - PREFIX;
     let (Ok(key_length), Ok(body_length)) = (u16::try_from(key.len()), u32::try_from(length)) else {
         return false;
@@ -85,7 +97,7 @@ pub(super) fn put(kind: Kind, key: &[u8], payload: &[u8], out: &mut Vec<u8>) -> 
         Kind::Exchange => 0_u8,
         Kind::Ledger => 1,
     };
-    let mut head = [code, 0, 0];
+    let mut head = [code | if again { AGAIN } else { 0 }, 0, 0];
     head[1..].copy_from_slice(&key_length.to_le_bytes());
     let mut hasher = crc32fast::Hasher::new();
     for part in [&head[..], key, payload] {
@@ -108,7 +120,8 @@ pub(super) fn take(bytes: &Bytes, at: usize) -> Next {
         return Next::Damaged;
     }
     let Some(body) = rest.get(PREFIX..PREFIX + length) else { return Next::Needs(PREFIX + length) };
-    let kind = match body[0] {
+    let again = body[0] & AGAIN != 0;
+    let kind = match body[0] & !AGAIN {
         0 => Kind::Exchange,
         1 => Kind::Ledger,
         _ => return Next::Damaged,
@@ -118,7 +131,7 @@ pub(super) fn take(bytes: &Bytes, at: usize) -> Next {
         return Next::Damaged;
     }
     let body = bytes.slice(at + PREFIX..at + PREFIX + length);
-    let frame = Frame { kind, key: body.slice(HEAD..key), payload: body.slice(key..) };
+    let frame = Frame { kind, again, key: body.slice(HEAD..key), payload: body.slice(key..) };
     Next::Frame(frame, at + PREFIX + length)
 }
 
@@ -132,18 +145,18 @@ mod tests {
 
     fn two() -> (Bytes, usize) {
         let mut bytes = Vec::new();
-        assert!(put(Kind::Exchange, b"key", b"payload", &mut bytes));
+        assert!(put(Kind::Exchange, true, b"key", b"payload", &mut bytes));
         let first = bytes.len();
-        assert!(put(Kind::Ledger, b"", b"", &mut bytes));
+        assert!(put(Kind::Ledger, false, b"", b"", &mut bytes));
         (bytes.into(), first)
     }
 
     #[test]
     fn frames_lead_back_to_their_messages() {
         let (bytes, first) = two();
-        let frame = Frame { kind: Kind::Exchange, key: "key".into(), payload: "payload".into() };
+        let frame = Frame { kind: Kind::Exchange, again: true, key: "key".into(), payload: "payload".into() };
         assert_eq!(take(&bytes, 0), Next::Frame(frame, first));
-        let empty = Frame { kind: Kind::Ledger, key: Bytes::new(), payload: Bytes::new() };
+        let empty = Frame { kind: Kind::Ledger, again: false, key: Bytes::new(), payload: Bytes::new() };
         assert_eq!(take(&bytes, first), Next::Frame(empty, bytes.len()));
         assert_eq!(take(&bytes, bytes.len()), Next::Needs(PREFIX));
         assert_eq!(first, size(b"key", b"payload"));
@@ -174,13 +187,13 @@ mod tests {
     #[test]
     fn a_key_that_is_too_long_is_refused() {
         let mut bytes = Vec::new();
-        assert!(!put(Kind::Exchange, &[0; 70_000], b"", &mut bytes));
+        assert!(!put(Kind::Exchange, false, &[0; 70_000], b"", &mut bytes));
         assert!(bytes.is_empty());
     }
 
     #[test]
     fn a_header_of_another_file_or_version_is_named() {
-        assert_eq!(read_header(&header()), Ok(HEADER));
+        assert_eq!(read_header(&header()), Ok((HEADER, HEADER)));
         assert_eq!(header().len() as u64, HEADER);
         assert!(read_header(b"PAR1").unwrap_err().contains("not a segment"));
         let mut newer = header();

@@ -129,6 +129,12 @@ impl Log {
         Ok(None)
     }
 
+    /// Writes down that frames of a segment, up to `end`, are about to be sent.
+    pub(super) fn will_send(&self, segment: u64, end: u64) -> io::Result<()> {
+        let known = self.segments.iter().find(|known| known.number == segment);
+        known.map_or(Ok(()), |segment| segment.will_send(end))
+    }
+
     /// Notes that so many frames of a segment, up to `end`, are on their way.
     pub(super) fn sent(&mut self, segment: u64, frames: u64, end: u64) {
         if let Some(segment) = self.segments.iter_mut().find(|known| known.number == segment) {

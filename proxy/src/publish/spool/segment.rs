@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::frame::{self, Frame, HEADER, MARK, Next};
+use super::frame::{self, Frame, HEADER, MARK, Next, SENT};
 use crate::publish::{Kind, Tally};
 
 /// Bytes read at once, unless one frame is larger.
@@ -26,6 +26,8 @@ pub(super) struct Segment {
     read: u64,
     /// The first frame that is not acknowledged.
     acknowledged: u64,
+    /// Up to where an earlier process sent frames.
+    sent_before: u64,
     /// Frames that are not acknowledged.
     pub(super) frames: u64,
     /// Whose frames were not handed out, in their order.
@@ -47,6 +49,8 @@ struct Run {
 pub(super) struct Chunk {
     pub(super) segment: u64,
     pub(super) kind: Kind,
+    /// Whether they may have been delivered before.
+    pub(super) again: bool,
     pub(super) run: Option<Arc<Tally>>,
     /// Each with the position after it.
     pub(super) frames: Vec<(Frame, u64)>,
@@ -61,8 +65,21 @@ impl Segment {
             let _ = std::fs::remove_file(&path);
             return Err(error);
         }
-        let (end, read, acknowledged) = (HEADER, HEADER, HEADER);
-        Ok((Self { path, number, end, read, acknowledged, frames: 0, runs: VecDeque::new(), torn: 0 }, file))
+        let (end, read, acknowledged, sent_before) = (HEADER, HEADER, HEADER, HEADER);
+        Ok((
+            Self {
+                path,
+                number,
+                end,
+                read,
+                acknowledged,
+                sent_before,
+                frames: 0,
+                runs: VecDeque::new(),
+                torn: 0,
+            },
+            file,
+        ))
     }
 
     /// Opens one that an earlier process left and counts its frames.
@@ -74,7 +91,7 @@ impl Segment {
         let length = file.metadata()?.len();
         let mut header = Vec::new();
         file.take(HEADER).read_to_end(&mut header)?;
-        let mark = frame::read_header(&header)
+        let (mark, sent_before) = frame::read_header(&header)
             .map_err(|reason| io::Error::new(io::ErrorKind::InvalidData, reason))?;
         let mut segment = Self {
             path: path.to_owned(),
@@ -82,6 +99,7 @@ impl Segment {
             end: length,
             read: HEADER,
             acknowledged: HEADER,
+            sent_before,
             frames: 0,
             runs: VecDeque::new(),
             torn: 0,
@@ -138,17 +156,18 @@ impl Segment {
             return Ok(None);
         }
         let (mut frames, _) = self.parse(most)?;
-        let Some((first, _)) = frames.first() else {
+        let Some(first) = frames.first() else {
             self.cut();
             return Ok(None);
         };
-        let kind = first.kind;
+        let alike = |(frame, end): &(Frame, u64)| (frame.kind, frame.again || *end <= self.sent_before);
+        let (kind, again) = alike(first);
         let run = self.runs.front();
         let of_run = run.map_or(usize::MAX, |run| usize::try_from(run.frames).unwrap_or(usize::MAX));
-        let of_kind = frames.iter().take_while(|(frame, _)| frame.kind == kind).count();
+        let of_kind = frames.iter().take_while(|frame| alike(frame) == (kind, again)).count();
         frames.truncate(of_kind.min(of_run.max(1)));
         let run = run.and_then(|run| run.tally.clone());
-        Ok(Some(Chunk { segment: self.number, kind, run, frames }))
+        Ok(Some(Chunk { segment: self.number, kind, again, run, frames }))
     }
 
     /// Notes that so many frames, up to `end`, are on their way.
@@ -169,9 +188,18 @@ impl Segment {
         if self.is_done() {
             return Ok(());
         }
+        self.write_mark(MARK, end)
+    }
+
+    /// Writes down that frames up to `end` are about to be sent: after a crash they are sent as possible second copies.
+    pub(super) fn will_send(&self, end: u64) -> io::Result<()> {
+        self.write_mark(SENT, end)
+    }
+
+    fn write_mark(&self, at: u64, position: u64) -> io::Result<()> {
         let mut file = OpenOptions::new().write(true).open(&self.path)?;
-        file.seek(SeekFrom::Start(MARK))?;
-        file.write_all(&end.to_le_bytes())
+        file.seek(SeekFrom::Start(at))?;
+        file.write_all(&position.to_le_bytes())
     }
 
     /// Whether all frames are acknowledged.

@@ -46,6 +46,8 @@ pub(super) struct Spooled {
     pub(super) key: Bytes,
     pub(super) payload: Bytes,
     pub(super) run: Arc<Tally>,
+    /// It may have been delivered before.
+    pub(super) again: bool,
     /// It was in Kafka's hands, or in the spool: the bound of the spool does not count for it.
     pub(super) returned: bool,
 }
@@ -73,11 +75,11 @@ pub(in crate::publish) struct Inbox {
 }
 
 impl Inbox {
-    /// Takes back a message that was not delivered; says whether it did. `kind` is what the sink knows of a message that did not
-    /// come from the spool.
+    /// Takes back a message that was not delivered; says whether it did. The kind is what the sink knows of a message that did not
+    /// come from the spool; with it, whether the message may have been delivered all the same.
     pub(in crate::publish) fn take_back(
         &self,
-        kind: Kind,
+        (kind, again): (Kind, bool),
         key: &[u8],
         payload: &[u8],
         tally: &Arc<Tally>,
@@ -93,7 +95,8 @@ impl Inbox {
             run.add_spooled(u64::from(kind == Kind::Exchange));
             self.shared.taken.fetch_add(u64::from(kind == Kind::Exchange), Ordering::Relaxed);
         }
-        let taken = self.put(Spooled { kind, key, payload, run: run.clone(), returned: true });
+        let again = again || part.is_some_and(|part| part.again);
+        let taken = self.put(Spooled { kind, key, payload, run: run.clone(), again, returned: true });
         match (taken, part.is_some()) {
             (true, true) => tally.add_returned(),
             (false, false) => run.take_back_spooled(u64::from(kind == Kind::Exchange)),

@@ -53,7 +53,7 @@ impl Fake {
             (std::mem::take(&mut state.waiting), state.inbox.clone().unwrap())
         };
         for message in waiting {
-            assert!(inbox.take_back(message.kind, &message.key, &message.payload, &message.tally));
+            assert!(inbox.take_back((message.kind, true), &message.key, &message.payload, &message.tally));
         }
     }
 
@@ -225,6 +225,7 @@ fn a_process_that_dies_in_the_middle_sends_no_acknowledged_part_again() {
     eventually("more are under way", || spool.published().waiting >= 1024);
     fake.deliver(512);
     stored(&spool, 2000 - 513);
+    let under_way = usize::try_from(spool.published().waiting).unwrap();
     // What the disk holds at this moment is what a killed process leaves.
     let left = tempfile::tempdir().unwrap();
     for entry in std::fs::read_dir(dir.path()).unwrap() {
@@ -235,6 +236,13 @@ fn a_process_that_dies_in_the_middle_sends_no_acknowledged_part_again() {
     let _spool = open(left.path(), 1 << 30, &next);
     eventually("the rest is delivered", || next.payloads().len() == 2000 - 513);
     assert_eq!(next.payloads(), (513..2000).collect::<Vec<_>>());
+    // Those that were under way may be there already, and say so; the others were never sent.
+    let state = next.0.lock().unwrap();
+    let again = |message: &Message| message.tally.part().is_some_and(|part| part.again);
+    let marked = state.delivered.iter().take_while(|message| again(message)).count();
+    assert!(marked >= under_way, "{marked} marked, {under_way} under way");
+    assert!(!state.delivered[marked..].iter().any(again));
+    drop(state);
 }
 
 #[test]

@@ -150,7 +150,15 @@ impl Worker {
                     let exchange = u64::from(spooled.kind == Kind::Exchange);
                     (queued, bytes) = (queued + 1, bytes + size as u64);
                     let fits = spooled.returned || (self.buffer.len() + size) as u64 <= room;
-                    if fits && frame::put(spooled.kind, &spooled.key, &spooled.payload, &mut self.buffer) {
+                    if fits
+                        && frame::put(
+                            spooled.kind,
+                            spooled.again,
+                            &spooled.key,
+                            &spooled.payload,
+                            &mut self.buffer,
+                        )
+                    {
                         (messages, exchanges) = (messages + 1, exchanges + exchange);
                     } else {
                         run.take_back_spooled(exchange);
@@ -218,8 +226,16 @@ impl Worker {
 
     /// Hands over a chunk, as far as it is taken; says whether all of it was.
     fn send(&mut self, chunk: Chunk) -> bool {
-        let tally = Arc::new(Tally::part_of(chunk.kind, chunk.run));
+        let tally = Arc::new(Tally::part_of(chunk.kind, chunk.run, chunk.again));
         let all = chunk.frames.len();
+        if let Some((_, end)) = chunk.frames.last()
+            && let Err(error) = self.log.will_send(chunk.segment, *end)
+        {
+            self.complain(
+                &error,
+                "a mark in the spool was not written: a crash now would send messages twice",
+            );
+        }
         let (mut messages, mut last) = (0, None);
         for (frame, end) in chunk.frames {
             let message =

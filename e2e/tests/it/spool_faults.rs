@@ -132,7 +132,11 @@ fn a_broker_that_goes_away_and_comes_back_costs_nothing_with_a_spool() {
     let set = place.recorded();
     set.balances("r", 500);
     let counts = (set.closing("r", "delivered"), set.exchanges.len(), set.distinct());
-    assert_eq!(counts, (500, 500, 500), "a batch that the broker stored and did not acknowledge is there once");
+    assert_eq!(
+        counts,
+        (500, 500, 500),
+        "a batch that the broker stored and did not acknowledge is there once"
+    );
 }
 
 #[test]

@@ -56,7 +56,10 @@ fn copies_that_wait_for_a_slow_candidate_keep_the_order_in_which_they_came() {
     assert_eq!(candidate.most_at_once(), 1);
     let came: BTreeMap<u64, i64> =
         run.rows.iter().map(|row| (number(row), row["received_at"].as_i64().unwrap())).collect();
-    let sent: Vec<i64> = candidate.asked().iter().map(|asked| came[&asked.number.unwrap()]).collect();
+    // The first of each connection may wait for a new connection to the primary, to which its body goes first.
+    let numbers = candidate.asked().into_iter().filter_map(|asked| asked.number);
+    let sent: Vec<i64> =
+        numbers.filter(|number| number % load.each != 0).map(|number| came[&number]).collect();
     let overtaken = sent.windows(2).filter(|pair| pair[0] > pair[1]).count();
     assert_eq!(overtaken, 0, "{sent:?}");
 }

@@ -13,6 +13,8 @@ use crate::process::Process;
 pub struct Triton {
     /// Base address of its HTTP endpoint.
     pub url: String,
+    /// Base address of its gRPC endpoint.
+    pub grpc_url: String,
     process: Process,
 }
 
@@ -23,11 +25,12 @@ impl Triton {
     /// When it does not become ready.
     #[must_use]
     pub fn started(id: &str, models: &str, dir: &Path) -> Self {
-        let port = free_port();
+        let (port, grpc_port) = (free_port(), free_port());
         let mut command = Command::new(Component::Triton.dir().join("tritonserver"));
         command
             .args(["--id", id, "--http-address", "127.0.0.1", "--http-port", &port.to_string()])
-            .args(["--allow-grpc", "false", "--allow-metrics", "false", "--exit-timeout-secs", "5"])
+            .args(["--grpc-address", "127.0.0.1", "--grpc-port", &grpc_port.to_string()])
+            .args(["--allow-metrics", "false", "--exit-timeout-secs", "5"])
             .arg("--model-repository")
             .arg(root().join("e2e/triton/models").join(models));
         let mut process = Process::spawn(&format!("triton-{id}"), command, dir);
@@ -37,7 +40,7 @@ impl Triton {
         process.wait_for("is ready", |_| {
             client.try_get(&ready).is_ok_and(|answer| answer.status == 200).then_some(())
         });
-        Self { url, process }
+        Self { url, grpc_url: format!("http://127.0.0.1:{grpc_port}"), process }
     }
 }
 

@@ -1,4 +1,5 @@
 //! Real clients, unmodified, through the proxy.
 
 mod curl;
+mod grpc;
 mod openai;

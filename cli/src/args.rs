@@ -38,7 +38,7 @@ pub(crate) struct Args {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Forward traffic to the primary and mirror a part of it
-    Proxy(Proxy),
+    Proxy(Box<Proxy>),
     /// Read exchanges from Kafka and write them to Parquet
     Record(Record),
     /// Report how far a recorded set diverges, why, and whether to go on
@@ -58,6 +58,7 @@ pub(crate) enum Command {
       --sample 5% --kafka broker:9092 --topic shadowdiff
   shadowdiff proxy --config shadowdiff.toml
   shadowdiff proxy --primary http://a:8000 --candidate http://b:8000 --out set/     (no Kafka: records in this process)
+  shadowdiff proxy --config shadowdiff.toml --self-test     (asks every node, tells what a shadow receives, and ends)
 
 Flags win over the file. docs/shadowdiff.toml shows every key of the file, docs/OPERATIONS.md explains every metric.")]
 pub(crate) struct Proxy {
@@ -100,6 +101,18 @@ pub(crate) struct Proxy {
     /// Name of this run in records [default: a new unique one]
     #[arg(long, value_name = "NAME")]
     pub(crate) run: Option<String>,
+    /// Ask every node of every leg once, tell what was found, and end: 0 when all answer, 1 when not
+    #[arg(long, value_name = "FORMAT", value_enum, num_args = 0..=1, require_equals = true, default_missing_value = "text")]
+    pub(crate) self_test: Option<Findings>,
+}
+
+/// How the findings of a self-test are told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Findings {
+    /// For people
+    Text,
+    /// For programs, as one JSON object
+    Json,
 }
 
 /// Arguments of `record`.

@@ -3,11 +3,12 @@
 pub(crate) mod file;
 pub(crate) mod raw;
 pub(crate) mod record;
-pub(crate) mod redact;
+mod redact;
 pub(crate) mod resolve;
 mod rewrite;
 mod sampling;
-pub(crate) mod secret;
+mod secret;
+mod selftest;
 mod target;
 mod traces;
 

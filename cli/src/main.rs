@@ -30,7 +30,7 @@ fn main() -> ExitCode {
     let level = args.log.unwrap_or(if quiet { logging::Level::Warn } else { logging::Level::Info });
     logging::init(level, args.log_format, args.color);
     let result = match args.command {
-        Command::Proxy(args) => commands::proxy::run(args),
+        Command::Proxy(args) => commands::proxy::run(*args),
         Command::Record(args) => commands::record::run(args),
         Command::Analyze(command) => commands::analyze::run(command, args.color),
         Command::Demo(command) => commands::demo::run(command, args.color),

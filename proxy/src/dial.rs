@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use rustls::ProtocolVersion;
 use rustls::pki_types::ServerName;
 use socket2::{SockRef, TcpKeepalive};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -25,6 +26,24 @@ const KEEPALIVE_PROBES: u32 = 3;
 pub(crate) enum Stream {
     Plain(TcpStream),
     Tls(Box<TlsStream<TcpStream>>),
+}
+
+/// How a connection is secured.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Secured {
+    pub(crate) version: Option<ProtocolVersion>,
+    /// The protocol agreed on.
+    pub(crate) alpn: Option<&'static str>,
+}
+
+impl Stream {
+    /// How it is secured, if it is.
+    pub(crate) fn secured(&self) -> Option<Secured> {
+        let Self::Tls(stream) = self else { return None };
+        let session = stream.get_ref().1;
+        let alpn = session.alpn_protocol().map(|protocol| if protocol == b"h2" { "h2" } else { "http/1.1" });
+        Some(Secured { version: session.protocol_version(), alpn })
+    }
 }
 
 /// Why there is no connection.

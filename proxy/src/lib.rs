@@ -8,8 +8,9 @@
 //! `deadline`, `finish` and `upgrade`; `mirror` its copies and their pairing, `shadow` one copy; both use `head` and `upstream` (one target), which
 //! uses `nodes`, `pool` and `dial`; below are `tee` (a body and its capture), `load`, `budget`, `sample`, `headers`, `grpc`, `orca`, `notice` and `account`,
 //! `rewrite` (what is changed for a target) and `redact` (what must not be recorded), both on `json`;
-//! [`publish`] takes what is finished, `ledgers` their count; `admin` and `metrics` tell how it goes; [`config`] is what all are told, and [`Control`]
-//! changes a part of it while they run.
+//! [`publish`] takes what is finished, `ledgers` their count; `admin` and `metrics` tell how it goes; [`selftest`] asks all targets before;
+//! [`config`] is what all are told,
+//! and [`Control`] changes a part of it while they run.
 
 mod account;
 mod admin;
@@ -41,6 +42,7 @@ mod reply;
 pub mod resolve;
 mod rewrite;
 mod sample;
+pub mod selftest;
 mod server;
 mod shadow;
 mod state;

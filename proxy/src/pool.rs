@@ -11,7 +11,7 @@ use hyper::client::conn::{http1, http2};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use tokio::sync::Semaphore;
 
-use crate::dial::{DialError, Stream};
+use crate::dial::{DialError, Secured, Stream};
 use crate::nodes::NodeState;
 use crate::tee::UpstreamBody;
 
@@ -30,6 +30,7 @@ const SHARED_IDLE: Duration = Duration::from_secs(60);
 pub(crate) struct Wire {
     pub(crate) local: SocketAddr,
     pub(crate) peer: SocketAddr,
+    pub(crate) tls: Option<Secured>,
     requests: AtomicU64,
 }
 
@@ -164,8 +165,8 @@ impl Pool {
     }
 }
 
-fn wire(local: SocketAddr, peer: SocketAddr) -> Arc<Wire> {
-    Arc::new(Wire { local, peer, requests: AtomicU64::new(0) })
+fn wire(stream: &Stream, local: SocketAddr, peer: SocketAddr) -> Arc<Wire> {
+    Arc::new(Wire { local, peer, tls: stream.secured(), requests: AtomicU64::new(0) })
 }
 
 /// Speaks HTTP/1.1 on a new connection.
@@ -174,6 +175,7 @@ pub(crate) async fn http1_on(
     local: SocketAddr,
     peer: SocketAddr,
 ) -> Result<Lease, DialError> {
+    let wire = wire(&stream, local, peer);
     let (sender, connection) = http1::Builder::new()
         .preserve_header_case(true)
         .handshake(TokioIo::new(stream))
@@ -183,7 +185,7 @@ pub(crate) async fn http1_on(
         // How it ended is told to whoever waits for an answer on it.
         let _ = connection.with_upgrades().await;
     });
-    Ok(Lease { sender, wire: wire(local, peer) })
+    Ok(Lease { sender, wire })
 }
 
 /// Speaks HTTP/2 on a new connection.
@@ -192,6 +194,7 @@ pub(crate) async fn http2_on(
     local: SocketAddr,
     peer: SocketAddr,
 ) -> Result<Shared, DialError> {
+    let wire = wire(&stream, local, peer);
     let (sender, connection) = http2::Builder::new(TokioExecutor::new())
         .timer(TokioTimer::new())
         .initial_stream_window_size(STREAM_WINDOW)
@@ -207,5 +210,5 @@ pub(crate) async fn http2_on(
         // How it ended is told to whoever waits for an answer on it.
         let _ = connection.await;
     });
-    Ok(Shared { sender, wire: wire(local, peer), used: Arc::new(Mutex::new(Instant::now())) })
+    Ok(Shared { sender, wire, used: Arc::new(Mutex::new(Instant::now())) })
 }

@@ -292,6 +292,11 @@ impl Dispatch {
 }
 
 impl Answer {
+    /// The connection that it came on.
+    pub(crate) fn wire(&self) -> &Wire {
+        &self.wire
+    }
+
     /// Notes on which connection the answer came.
     pub(crate) fn describe(&self, leg: &mut Leg) {
         leg.attempts = self.attempts;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use exchange::{Item, Ledger};
 use proxy::Control;
 use proxy::publish::{Kafka, Publish, Spool};
+use proxy::selftest::{self, Ask};
 use tokio::net::TcpListener;
 
 use super::{bind, hostname, listeners, runtime};
@@ -14,7 +15,7 @@ use crate::config::resolve::{Destination, Threads};
 use crate::config::{file, record, resolve};
 use crate::exit::Usage;
 use crate::signals::{Again, Stop};
-use crate::{args, folder};
+use crate::{args, folder, logging};
 use reload::Reload;
 
 pub(crate) fn run(args: args::Proxy) -> anyhow::Result<u8> {
@@ -24,6 +25,9 @@ pub(crate) fn run(args: args::Proxy) -> anyhow::Result<u8> {
         tracing::warn!(
             "hashes of [redact] are equal within this start of this proxy only: name a key_file or key_env"
         );
+    }
+    if let Some(format) = args.self_test {
+        return self_test(&resolved.config, resolved.ask, format);
     }
     let listeners = (listeners(resolved.listen, resolved.threads)?, bind(resolved.admin, "admin")?);
     let mut recording = None;
@@ -60,6 +64,16 @@ pub(crate) fn run(args: args::Proxy) -> anyhow::Result<u8> {
         }
     }
     Ok(0)
+}
+
+/// Asks every node and tells what was found.
+fn self_test(config: &proxy::Config, ask: Option<Ask>, format: args::Findings) -> anyhow::Result<u8> {
+    let findings = runtime(Some(1))?.block_on(selftest::self_test(config, ask)).map_err(Usage::of)?;
+    logging::print(&match format {
+        args::Findings::Text => findings.to_string(),
+        args::Findings::Json => findings.json(),
+    })?;
+    Ok(u8::from(!findings.ok))
 }
 
 async fn serve(

@@ -33,6 +33,7 @@ fn the_example_is_a_valid_configuration_with_every_key() {
         "[sampling]",
         "[[route]]",
         "[redact]",
+        "[self_test]",
         "[[redact.json]]",
         "[kafka]",
         "[record]",

@@ -24,6 +24,7 @@ pub(crate) struct Raw {
     pub(crate) sampling: Sampling,
     pub(crate) route: Vec<Route>,
     pub(crate) redact: redact::Redact,
+    pub(crate) self_test: SelfTest,
     pub(crate) kafka: Kafka,
     pub(crate) record: Record,
     pub(crate) compare: divergence::Rules,
@@ -41,6 +42,15 @@ pub(crate) struct Proxy {
     pub(crate) drain_ms: Option<u64>,
     pub(crate) threads: Option<usize>,
     pub(crate) runtime: Option<String>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct SelfTest {
+    pub(crate) method: Option<String>,
+    pub(crate) path: Option<String>,
+    pub(crate) headers: BTreeMap<String, String>,
+    pub(crate) body_file: Option<PathBuf>,
 }
 
 #[derive(Debug, Default, Deserialize)]

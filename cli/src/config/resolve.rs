@@ -9,10 +9,11 @@ use anyhow::bail;
 use exchange::Role;
 use proxy::config::{Config, Limits, Shadow};
 use proxy::publish::{KafkaSettings, SpoolSettings};
+use proxy::selftest::Ask;
 
 use super::target::{listener, primary, shadow_target};
 use super::traces::traces;
-use super::{raw, redact, sampling};
+use super::{raw, redact, sampling, selftest};
 use crate::args;
 
 /// Topic without a word about it.
@@ -25,6 +26,8 @@ pub(crate) struct Proxy {
     pub(crate) listen: SocketAddr,
     pub(crate) admin: SocketAddr,
     pub(crate) to: Destination,
+    /// What a self-test asks, where it is not readiness.
+    pub(crate) ask: Option<Ask>,
     pub(crate) threads: Threads,
 }
 
@@ -81,7 +84,14 @@ pub(crate) fn proxy(flags: &args::Proxy, file: &raw::Raw, hostname: &str) -> any
     if matches!(to, Destination::Folder(_)) {
         in_file_names(&config.name)?;
     }
-    Ok(Proxy { config, listen, admin, to, threads: threads(&file.proxy)? })
+    Ok(Proxy {
+        config,
+        listen,
+        admin,
+        to,
+        ask: selftest::ask(&file.self_test)?,
+        threads: threads(&file.proxy)?,
+    })
 }
 
 /// The spool, where one is given: room for a few of the largest messages at least.

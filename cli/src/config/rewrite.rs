@@ -54,11 +54,13 @@ pub(crate) fn rewrite(raw: &Raw, copies: bool) -> anyhow::Result<Rewrite> {
     Ok(rewrite)
 }
 
-fn header_name(name: &str) -> anyhow::Result<HeaderName> {
+/// A name of a header.
+pub(super) fn header_name(name: &str) -> anyhow::Result<HeaderName> {
     name.parse().with_context(|| format!("`{name}` is no header name"))
 }
 
-fn header_value(name: &str, value: &str) -> anyhow::Result<HeaderValue> {
+/// A value of the header of that name, which the error tells in place of the value.
+pub(super) fn header_value(name: &str, value: &str) -> anyhow::Result<HeaderValue> {
     value.parse().with_context(|| format!("the value of `{name}` is no header value"))
 }
 

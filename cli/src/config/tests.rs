@@ -5,7 +5,7 @@ use crate::args::{Args, Command, Proxy};
 
 fn flags(line: &str) -> Proxy {
     match Args::try_parse_from(line.split_whitespace()).unwrap().command {
-        Command::Proxy(flags) => flags,
+        Command::Proxy(flags) => *flags,
         other => panic!("{other:?}"),
     }
 }

@@ -120,13 +120,13 @@ async fn an_upgrade_goes_to_the_primary_alone_and_bytes_go_both_ways() {
 }
 
 /// An authority with a certificate of its own for a name; files in a folder.
-struct Authority {
+pub(crate) struct Authority {
     folder: tempfile::TempDir,
     issuer: CertifiedIssuer<'static, KeyPair>,
 }
 
 impl Authority {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let mut params = CertificateParams::new(vec![]).unwrap();
         params.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
         let issuer = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
@@ -135,7 +135,7 @@ impl Authority {
         Self { folder, issuer }
     }
 
-    fn ca(&self) -> std::path::PathBuf {
+    pub(crate) fn ca(&self) -> std::path::PathBuf {
         self.folder.path().join("ca.pem")
     }
 
@@ -166,7 +166,7 @@ impl Authority {
 }
 
 /// A proxy in front of an echo that serves TLS, for others to stand behind.
-async fn tls_node(authority: &Authority, client_ca: bool) -> Proxy {
+pub(crate) async fn tls_node(authority: &Authority, client_ca: bool) -> Proxy {
     let (cert, key) = authority.issue("localhost");
     let mut config = config(echo("tls").await, nobody().await);
     let client_ca = client_ca.then(|| authority.ca());
@@ -194,7 +194,7 @@ async fn tls_clients_choose_their_protocol() {
     assert!(answer.ends_with("\r\n\r\none"), "{answer}");
 }
 
-fn tls_target(node: &Proxy, tls: ClientTls) -> (Vec<Node>, ClientTls) {
+pub(crate) fn tls_target(node: &Proxy, tls: ClientTls) -> (Vec<Node>, ClientTls) {
     (vec![format!("https://localhost:{}", node.address.port()).parse().unwrap()], tls)
 }
 

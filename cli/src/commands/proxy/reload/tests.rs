@@ -27,7 +27,7 @@ fn started(more: &str, flags: &[&str]) -> Started {
     let (file, tables) = file::read_with_tables(Some(&path)).unwrap();
     let config = resolve::proxy(&flags, &file, "host").unwrap().config;
     let control = Control::new(&config);
-    let reload = Reload::new(flags, &file, tables, control.clone(), &config);
+    let reload = Reload::new(*flags, &file, tables, control.clone(), &config);
     Started { folder, control, reload }
 }
 

@@ -13,7 +13,7 @@ use proxy::resolve::{Resolve, Resolving};
 use rcgen::{CertificateParams, CertifiedIssuer, KeyPair};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, oneshot};
 use tokio_rustls::TlsConnector;
 
 use crate::calls::connect;
@@ -38,49 +38,44 @@ async fn http2_clients_are_served_by_http1_nodes_on_the_same_port() {
     assert!(exchanges.iter().all(|exchange| exchange.shadow.outcome == Outcome::Answered));
 }
 
+/// A server that tells what it was sent first, and gives that answer.
+async fn told(answer: &'static [u8]) -> (SocketAddr, oneshot::Receiver<String>) {
+    let (tell, told) = oneshot::channel();
+    let tell = Arc::new(Mutex::new(Some(tell)));
+    let server = raw(move |mut stream, _| {
+        let tell = tell.clone();
+        async move {
+            let sent = String::from_utf8(read_message(&mut stream).await).unwrap();
+            stream.write_all(answer).await.unwrap();
+            if let Some(tell) = tell.lock().unwrap().take() {
+                tell.send(sent).unwrap();
+            }
+        }
+    });
+    (server.await, told)
+}
+
 #[tokio::test]
 async fn cookies_that_http2_cut_up_reach_the_node_as_one() {
-    let (seen, tell) = (Arc::new(Mutex::new(Vec::new())), Arc::new(Notify::new()));
-    let (keep, told) = (seen.clone(), tell.clone());
-    let primary = raw(move |mut stream, _| {
-        let (keep, told) = (keep.clone(), told.clone());
-        async move {
-            *keep.lock().unwrap() = read_message(&mut stream).await;
-            told.notify_one();
-            stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").await.unwrap();
-        }
-    })
-    .await;
+    let (primary, told) = told(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").await;
     let proxy = Proxy::start(primary, nobody().await).await;
     let request = Request::get(format!("http://{}/x", proxy.address)).version(Version::HTTP_2);
     let request = request.header("cookie", "a=1").header("cookie", "b=2").body(full("")).unwrap();
     connect(proxy.address).await.send_request(request).await.unwrap();
-    tell.notified().await;
-    let text = String::from_utf8(seen.lock().unwrap().clone()).unwrap();
+    let text = told.await.unwrap();
     assert!(text.contains("cookie: a=1; b=2\r\n"), "{text}");
     assert!(text.contains(&format!("host: {}\r\n", proxy.address)), "{text}");
 }
 
 #[tokio::test]
 async fn the_names_of_headers_keep_their_case_and_order_both_ways() {
-    let (seen, tell) = (Arc::new(Mutex::new(Vec::new())), Arc::new(Notify::new()));
-    let (keep, told) = (seen.clone(), tell.clone());
-    let primary = raw(move |mut stream, _| {
-        let (keep, told) = (keep.clone(), told.clone());
-        async move {
-            *keep.lock().unwrap() = read_message(&mut stream).await;
-            told.notify_one();
-            let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nX-Second: 2\r\nConnection: keep-alive\r\nETag: \"e\"\r\nx-third: 3\r\n\r\nok";
-            stream.write_all(answer).await.unwrap();
-        }
-    })
-    .await;
+    let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nX-Second: 2\r\nConnection: keep-alive\r\nETag: \"e\"\r\nx-third: 3\r\n\r\nok";
+    let (primary, told) = told(answer).await;
     let proxy = Proxy::start(primary, nobody().await).await;
     let request = b"POST /p HTTP/1.1\r\nHost: h\r\nUser-Agent: u\r\nConnection: keep-alive\r\nX-Trace-ID: t\r\nContent-Length: 2\r\nx-lower: l\r\n\r\n{}";
     let mut client = write(proxy.address, request).await;
     let answer = String::from_utf8(read_message(&mut client).await).unwrap();
-    tell.notified().await;
-    let sent = String::from_utf8(seen.lock().unwrap().clone()).unwrap();
+    let sent = told.await.unwrap();
     assert_eq!(
         sent,
         "POST /p HTTP/1.1\r\nHost: h\r\nUser-Agent: u\r\nX-Trace-ID: t\r\nContent-Length: 2\r\nx-lower: l\r\n\r\n{}"

@@ -31,9 +31,9 @@ fn requests_sent_in_one_go_are_answered_in_their_order() {
     let dir = tempdir().unwrap();
     let (primary, candidate) = (echo(), echo());
     let proxy = ranker::local_proxy(dir.path(), &["--primary", &primary.url, "--candidate", &candidate.url]);
-    let targets: Vec<String> = (0..8).map(|number| format!("/request/{number}")).collect();
+    let targets: Vec<String> = (0..8).map(|number| format!("/v2/models/{number}/infer")).collect();
     let all: String = targets.iter().map(|target| post(target, "[1]")).collect();
-    let answers = exchange(&proxy.url, all.as_bytes(), |text| text.matches("/request/").count() == 8);
+    let answers = exchange(&proxy.url, all.as_bytes(), |text| text.matches("/infer").count() == 8);
     let found: Vec<usize> = targets.iter().filter_map(|target| answers.find(target.as_str())).collect();
     assert!(found.len() == 8 && found.is_sorted(), "{answers}");
     proxy.settled();

@@ -9,6 +9,7 @@ mod kernel;
 mod measures;
 mod printed;
 mod ranking;
+mod report;
 mod rows;
 mod structure;
 mod totals;
@@ -22,6 +23,7 @@ mod tests;
 use crate::{Class, Decoded, Rules};
 use detections::Detections;
 pub use measures::Measures;
+pub use report::{Image, Needed, Numbers, Order, OutputReport, RowFlip, Worst, report};
 use structure::Pair;
 pub use tree::{Change, Changed, Changes, MAX_CHANGES, changes};
 

@@ -19,7 +19,9 @@ pub mod signature;
 pub mod statistics;
 
 pub use class::Class;
-pub use compare::{Change, Changed, Changes, Divergence, Measures, Side, changes, compare};
+pub use compare::{
+    Change, Changed, Changes, Divergence, Measures, OutputReport, Side, changes, compare, report,
+};
 pub use decode::{Answer, Decoded, Fault, Protocol, Undecodable, decode};
 pub use json::{Json, JsonError, Number, Printed};
 pub use output::{DType, Kind, Output};

@@ -43,6 +43,10 @@ pub(crate) enum Command {
     Record(Record),
     /// Report how far a recorded set diverges, why, and whether to go on
     Analyze(Analyze),
+    /// Show how a saved answer is read: its protocol and its outputs
+    Decode(Decode),
+    /// Compare two saved answers: every metric, and the tolerance it takes to pass
+    Diff(Diff),
     /// Show the whole path on this machine, with planted faults
     Demo(Demo),
     /// Run one demo model server
@@ -170,6 +174,72 @@ pub(crate) struct Analyze {
     /// Number of worst examples to list
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u16).range(0..=1000))]
     pub(crate) worst: u16,
+}
+
+/// What is known of saved answers besides their bodies.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct About {
+    /// Path of the request, by which some protocols are told apart
+    #[arg(long, value_name = "PATH", default_value = "/")]
+    pub(crate) path: String,
+    /// Header of the answer; may be given several times (trailers too, such as grpc-status)
+    #[arg(long = "header", value_name = "'NAME: VALUE'")]
+    pub(crate) headers: Vec<String>,
+    /// Status of the answer
+    #[arg(long, value_name = "CODE", default_value_t = 200)]
+    pub(crate) status: u16,
+    /// File of rules: a configuration with a [compare] table, or only what would be in it
+    #[arg(long, value_name = "FILE")]
+    pub(crate) rules: Option<PathBuf>,
+}
+
+/// Arguments of `decode`.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "Examples:
+  curl -s http://a:8000/v2/models/ranker/infer -d @request.json | shadowdiff decode - --path /v2/models/ranker/infer
+  shadowdiff decode answer.bin --header 'Inference-Header-Content-Length: 132'
+  shadowdiff decode answer.json --rules shadowdiff.toml --json
+
+Exit codes: 0 decoded, 3 cannot be decoded (it says why), 64 wrong usage.")]
+pub(crate) struct Decode {
+    /// Body of the answer as it crossed the wire; - for standard input
+    #[arg(value_name = "BODY")]
+    pub(crate) body: PathBuf,
+    #[command(flatten)]
+    pub(crate) about: About,
+    /// Print JSON, with every element
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Arguments of `diff`.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "Examples:
+  shadowdiff diff a.json b.json --path /v2/models/ranker/infer
+  shadowdiff diff a.bin b.bin --header 'Inference-Header-Content-Length: 132' --rules shadowdiff.toml
+  shadowdiff diff a.json b.json --json | jq '.outputs[].needed'
+
+Try a rule on one pair before a run, or make a report of one: ids of a recorded pair lead to its bodies.
+
+Exit codes: 0 within tolerance, 1 they differ, 3 one cannot be decoded (it says why), 64 wrong usage.")]
+pub(crate) struct Diff {
+    /// Body of the primary's answer; - for standard input
+    #[arg(value_name = "PRIMARY")]
+    pub(crate) primary: PathBuf,
+    /// Body of the candidate's answer; - for standard input
+    #[arg(value_name = "CANDIDATE")]
+    pub(crate) candidate: PathBuf,
+    #[command(flatten)]
+    pub(crate) about: About,
+    /// Header of the candidate's answer, if its headers are others than the primary's; may be given several times
+    #[arg(long = "candidate-header", value_name = "'NAME: VALUE'")]
+    pub(crate) candidate_headers: Vec<String>,
+    /// Body of the request: it tells whether a generation was sampled
+    #[arg(long, value_name = "FILE")]
+    pub(crate) request: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// Arguments of `demo`.

@@ -2,10 +2,14 @@
 
 pub(crate) mod analyze;
 pub(crate) mod completions;
+pub(crate) mod decode;
 pub(crate) mod demo;
 pub(crate) mod demo_server;
+pub(crate) mod diff;
 pub(crate) mod proxy;
 pub(crate) mod record;
+mod saved;
+mod shown;
 
 use std::net::{SocketAddr, TcpListener};
 use std::time::Duration;

@@ -33,6 +33,8 @@ fn main() -> ExitCode {
         Command::Proxy(args) => commands::proxy::run(*args),
         Command::Record(args) => commands::record::run(args),
         Command::Analyze(command) => commands::analyze::run(command, args.color),
+        Command::Decode(args) => commands::decode::run(args),
+        Command::Diff(args) => commands::diff::run(args),
         Command::Demo(command) => commands::demo::run(command, args.color),
         Command::DemoServer(args) => commands::demo_server::run(args),
         Command::Completions(args) => commands::completions::run(args),

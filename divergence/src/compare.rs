@@ -23,7 +23,7 @@ mod tests;
 use crate::{Class, Decoded, Rules};
 use detections::Detections;
 pub use measures::Measures;
-pub use report::{Image, Needed, Numbers, Order, OutputReport, RowFlip, Worst, report};
+pub use report::{Image, Needed, Numbers, Order, OutputReport, RowFlip, Worst, report, unused};
 use structure::Pair;
 pub use tree::{Change, Changed, Changes, MAX_CHANGES, changes};
 
@@ -38,7 +38,7 @@ pub enum Side<'a> {
 
 /// How two answers differ. Metrics are over all numeric elements of all outputs, finite on both sides unless stated, in 64-bit
 /// floats; they are `None` where nothing defines them. P is an element of the primary, S the shadow's.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Divergence {
     /// The class.
     pub class: Class,
@@ -94,6 +94,7 @@ pub struct Divergence {
     /// The same of the shadow's.
     pub shadow_degenerate: String,
     /// Measures that only some kinds of outputs define.
+    #[serde(flatten)]
     pub measures: Measures,
 }
 

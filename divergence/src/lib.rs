@@ -20,7 +20,7 @@ pub mod statistics;
 
 pub use class::Class;
 pub use compare::{
-    Change, Changed, Changes, Divergence, Measures, OutputReport, Side, changes, compare, report,
+    Change, Changed, Changes, Divergence, Measures, OutputReport, Side, changes, compare, report, unused,
 };
 pub use decode::{Answer, Decoded, Fault, Protocol, Undecodable, decode};
 pub use json::{Json, JsonError, Number, Printed};

@@ -3,7 +3,7 @@
 use super::elements::lower;
 
 /// Measures that only some outputs define; the worst over all of them, `None` where nothing defines them.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, serde::Serialize)]
 pub struct Measures {
     /// Mean |S − P| of the output in which it is largest.
     pub mean_absolute: Option<f64>,

@@ -2,6 +2,8 @@
 //!
 //! [`compare()`](super::compare()) is for every exchange of a run and measures what the class and the columns need; this may take longer.
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 
 use super::elements::Elements;
@@ -17,7 +19,7 @@ use crate::metric::error::{self, Spread};
 use crate::metric::probability::{self, Distances};
 use crate::metric::text::Sequences;
 use crate::metric::{decision, image, ndcg, order, overlap, quantile, rbo, ulp};
-use crate::{Decoded, Kind, Rules};
+use crate::{DType, Decoded, Kind, Rules};
 
 /// Everything about one output, or one group of them. What nothing defines is absent.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
@@ -200,6 +202,26 @@ pub fn report(primary: &Decoded, candidate: &Decoded, rules: &Rules) -> Vec<Outp
     reports
 }
 
+/// What the rules name and neither answer has: names of outputs, and paths into JSON that select nothing. A rule that is never of use is
+/// often misspelt.
+#[must_use]
+pub fn unused(primary: &Decoded, candidate: &Decoded, rules: &Rules) -> Vec<String> {
+    let known: BTreeSet<&str> =
+        primary.outputs.iter().chain(&candidate.outputs).map(|output| output.name.as_str()).collect();
+    let listed = |table: &'static str, names: &mut dyn Iterator<Item = &str>| -> Vec<String> {
+        names.filter(|name| !known.contains(name)).map(|name| format!("{table} `{name}`")).collect()
+    };
+    let trees = primary.tree.as_ref().zip(candidate.tree.as_ref());
+    let paths = trees.map(|(one, other)| super::changes(one, other, rules).unused).unwrap_or_default();
+    let mut unused = listed("include", &mut rules.include.iter().map(String::as_str));
+    unused.extend(listed("ignore", &mut rules.ignore.iter().map(String::as_str)));
+    unused.extend(listed("outputs", &mut rules.outputs.keys().map(String::as_str)));
+    unused.extend(listed("rankings", &mut rules.rankings.iter().map(|rule| rule.ids.as_str())));
+    unused.extend(listed("detections", &mut rules.detections.iter().map(|rule| rule.boxes.as_str())));
+    unused.extend(paths.into_iter().map(|path| format!("json `{path}`")));
+    unused
+}
+
 fn of(pair: &Pair<'_>, rules: &Rules) -> OutputReport {
     let base = OutputReport {
         name: pair.primary.name.clone(),
@@ -283,6 +305,10 @@ fn numeric(pair: &Pair<'_>, rules: &Rules, base: OutputReport) -> OutputReport {
 fn exactly(output: &crate::Output, index: usize) -> String {
     match &output.exact {
         Some(exact) => exact.get(index).map(i128::to_string),
+        // The shortest text that leads back to the element of a narrower type.
+        None if output.dtype.is_float() && output.dtype != DType::Fp64 => {
+            output.values.get(index).map(|value| (*value as f32).to_string())
+        }
         None => output.values.get(index).map(f64::to_string),
     }
     .unwrap_or_default()

@@ -1,5 +1,5 @@
 use super::*;
-use crate::{DType, Output, Protocol};
+use crate::{Output, Protocol};
 
 fn answer(outputs: Vec<Output>) -> Decoded {
     Decoded { protocol: Protocol::V2Json, model: None, model_version: None, outputs, tree: None }

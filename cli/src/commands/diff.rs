@@ -108,7 +108,8 @@ fn notes(request: &[u8]) -> Vec<String> {
 }
 
 fn text(divergence: &Divergence, result: &Verdict<'_>, value: &serde_json::Value) -> String {
-    let detail = if divergence.detail.is_empty() { String::new() } else { format!(" ({})", divergence.detail) };
+    let detail =
+        if divergence.detail.is_empty() { String::new() } else { format!(" ({})", divergence.detail) };
     let serious = if divergence.serious { ", serious" } else { "" };
     let mut text = format!("class   {}{detail}{serious}\n", divergence.class);
     if let Some(output) = &divergence.worst_output {
@@ -222,7 +223,12 @@ mod tests {
 
     #[test]
     fn what_cannot_be_read_is_wrong_usage() {
-        for line in [&["p", "missing"][..], &["-", "-"], &["p", "p", "--header", "nothing"], &["p", "p", "--rules", "p"]] {
+        for line in [
+            &["p", "missing"][..],
+            &["-", "-"],
+            &["p", "p", "--header", "nothing"],
+            &["p", "p", "--rules", "p"],
+        ] {
             let error = code(&[("p", GOOD)], line).unwrap_err();
             assert!(error.downcast_ref::<Usage>().is_some(), "{line:?}: {error:#}");
         }

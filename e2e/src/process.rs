@@ -128,10 +128,19 @@ impl Process {
         Path::new("/proc").join(self.child.id().to_string()).join(name)
     }
 
+    /// Asks it to read its configuration again (SIGHUP).
+    pub fn hang_up(&mut self) {
+        self.signal("HUP");
+    }
+
     fn send_term(&mut self) {
+        self.signal("TERM");
+    }
+
+    fn signal(&mut self, name: &str) {
         if self.exit_code().is_none() {
             // The shell's own kill: always there, and needs no unsafe code here.
-            let _ = Command::new("sh").args(["-c", &format!("kill -TERM {}", self.child.id())]).status();
+            let _ = Command::new("sh").args(["-c", &format!("kill -{name} {}", self.child.id())]).status();
         }
     }
 }

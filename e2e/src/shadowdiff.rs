@@ -152,7 +152,8 @@ fn address(log: &str, key: &str) -> Option<String> {
     let plain: String = line.split('\u{1b}').enumerate().fold(String::new(), |text, (at, part)| {
         text + if at == 0 { part } else { part.split_once('m').map_or("", |(_, rest)| rest) }
     });
-    let value = plain.split_whitespace().find_map(|word| word.strip_prefix(key))?;
+    // In a line of JSON the message ends with a quote.
+    let value = plain.split([' ', '"']).find_map(|word| word.strip_prefix(key))?.trim_end();
     Some(format!("http://{value}"))
 }
 

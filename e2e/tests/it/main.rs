@@ -14,6 +14,7 @@ mod kafka_faults;
 mod ranker;
 mod real_servers;
 mod recorder_crash;
+mod reload;
 mod spool_faults;
 mod tidy;
 mod wire;

@@ -11,6 +11,7 @@ mod protocols;
 mod redaction;
 mod release;
 mod rewrite;
+mod sampling;
 mod selftest;
 mod support;
 mod traces;

@@ -153,6 +153,14 @@ impl Kept {
             .collect()
     }
 
+    pub(crate) fn ledgers(&self) -> Vec<Ledger> {
+        let messages = self.messages.lock().unwrap();
+        let records = messages.iter().map(|(_, message)| decode(message.clone()).unwrap());
+        records
+            .filter_map(|record| if let Record::Ledger(ledger) = record { Some(ledger) } else { None })
+            .collect()
+    }
+
     pub(crate) fn bytes(&self) -> Vec<u8> {
         self.messages.lock().unwrap().iter().flat_map(|(_, message)| message.to_vec()).collect()
     }

@@ -188,6 +188,8 @@ impl Call {
         report: Option<oneshot::Sender<Primary>>,
     ) -> Response<Reply> {
         let state = &self.state;
+        // Closed where the body has decided that the request is not mirrored.
+        let report = report.filter(|report| !report.is_closed());
         let leg = report.as_ref().map(|_| {
             let mut leg = dispatch.leg(self.received);
             leg.first_byte_us = Some(micros(dispatch.at.elapsed()));

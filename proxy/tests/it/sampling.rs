@@ -117,6 +117,20 @@ async fn a_page_of_another_site_and_a_body_too_large_change_nothing() {
     assert_eq!(ask(&[json, ("origin", "http://127.0.0.1:1")], none()).await, 200);
 }
 
+#[tokio::test]
+async fn a_route_that_redaction_goes_by_stays() {
+    use proxy::config::redaction::{Action, JsonRule, Side};
+    let proxy = with(|config| {
+        let path = "/prompt".parse().unwrap();
+        let route = Some("default".into());
+        config.redaction.json = vec![JsonRule { path, action: Action::Mask, route, side: Side::Both }];
+    })
+    .await;
+    let (status, answer) = put(&proxy, r#"{"routes": [{"name": "other", "path": "/"}]}"#).await;
+    assert!(status == 400 && answer["error"].as_str().unwrap().contains("`default`"), "{answer}");
+    assert_eq!(put(&proxy, r#"{"routes": [{"name": "default", "path": "/v2/"}]}"#).await.0, 200);
+}
+
 /// A server whose answers wait until they are let go.
 async fn held() -> (SocketAddr, watch::Sender<bool>) {
     let (let_go, wait) = watch::channel(false);

@@ -2,6 +2,7 @@
 //! usable, and what two values say about each other is checked by [`Config::validate`].
 
 mod fraction;
+mod identity;
 mod inference;
 mod node;
 pub mod redaction;
@@ -18,6 +19,7 @@ use std::time::Duration;
 use crate::resolve::Resolve;
 
 pub use fraction::{Fraction, FractionError};
+pub use identity::{Identity, Probe};
 pub use node::{Node, NodeError};
 pub use redaction::{Redaction, RedactionError};
 pub use rewrite::{Rewrite, RewriteError};
@@ -125,6 +127,12 @@ pub enum ConfigError {
     /// A target that may have no request under way.
     #[error("max_inflight of {0} is 0, which lets nothing through")]
     NoInflight(String),
+    /// A place in a JSON answer that is none.
+    #[error("`{0}` of {1} is no JSON Pointer: write /FIELD/FIELD or leave it empty for the whole answer")]
+    Pointer(String, String),
+    /// A label of nodes without a name.
+    #[error("a label of the nodes of {0} has no name")]
+    NoLabelName(String),
     /// A certificate, key or bundle that is none.
     #[error(transparent)]
     Tls(#[from] TlsError),
@@ -167,6 +175,7 @@ impl Config {
                     return Err(ConfigError::NoTime(what, target.name.clone()));
                 }
             }
+            target.identity.validate(&target.name)?;
             for (at, node) in target.nodes.iter().enumerate() {
                 if target.nodes[..at].iter().any(|earlier| earlier.name == node.name) {
                     return Err(ConfigError::Twice(format!("node {} of {}", node.name, target.name)));

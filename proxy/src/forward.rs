@@ -194,7 +194,7 @@ impl Call {
             let mut leg = dispatch.leg(self.received);
             leg.first_byte_us = Some(micros(dispatch.at.elapsed()));
             answer.describe(&mut leg);
-            state.describe_answer(&mut leg, &answer.response);
+            state.describe_answer(&dispatch.node, &mut leg, &answer.response);
             leg
         });
         if leg.is_none() {

@@ -221,7 +221,7 @@ async fn primary_leg(state: &State, primary: oneshot::Receiver<Primary>) -> (Leg
     if let Some(answer) = &answer {
         leg.latency_us = Some(micros(answer.ended.saturating_duration_since(at)));
         leg.inflight_peak = answer.inflight_peak;
-        state.describe_end(&mut leg, answer);
+        state.describe_end(&node, &mut leg, answer);
     }
     node.note(state.primary.target(), &leg, Instant::now());
     (leg, answer)

@@ -8,11 +8,12 @@ use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwap;
-use exchange::{Ending, Leg};
+use exchange::{Ending, Leg, Pairs};
 use http::HeaderMap;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 use crate::config::{Balance, Ejection, Node, Target};
+use crate::identity::{self, Naming};
 use crate::load::Load;
 use crate::notice::Notice;
 use crate::pool::Pool;
@@ -26,6 +27,9 @@ const LONGEST: u32 = 10;
 pub(crate) struct NodeState {
     pub(crate) node: Node,
     pub(crate) load: Arc<Load>,
+    pub(crate) naming: Arc<Naming>,
+    /// Those of the configuration and those that it was asked for.
+    labels: ArcSwap<Pairs>,
     /// Empty until its name has been resolved.
     addresses: ArcSwap<Vec<SocketAddr>>,
     pools: Vec<Pool>,
@@ -38,10 +42,12 @@ pub(crate) struct NodeState {
 }
 
 impl NodeState {
-    fn new(node: Node, addresses: Vec<SocketAddr>, workers: usize) -> Arc<Self> {
+    fn new(node: Node, addresses: Vec<SocketAddr>, workers: usize, naming: Arc<Naming>) -> Arc<Self> {
         Arc::new(Self {
+            labels: ArcSwap::from_pointee(node.labels.clone()),
             node,
             load: Load::new(),
+            naming,
             addresses: ArcSwap::from_pointee(addresses),
             // One more, for requests of the proxy's own.
             pools: (0..=workers).map(|_| Pool::new()).collect(),
@@ -55,6 +61,26 @@ impl NodeState {
 
     pub(crate) fn pool(&self, worker: usize) -> &Pool {
         &self.pools[worker]
+    }
+
+    /// What is known of the node, sorted by name.
+    pub(crate) fn labels(&self) -> Arc<Pairs> {
+        self.labels.load_full()
+    }
+
+    /// Takes what the node says of itself; what the configuration says goes before.
+    pub(crate) fn asked(&self, found: &Pairs) {
+        let mut labels = self.node.labels.clone();
+        for (name, value) in found {
+            if !self.node.labels.iter().any(|(known, _)| known == name) {
+                identity::set(&mut labels, name, value.clone());
+            }
+        }
+        if *self.labels.load().as_ref() != labels {
+            let text = labels.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>();
+            tracing::info!(node = self.node.name, labels = text.join(" "), "what a node says of itself");
+            self.labels.store(Arc::new(labels));
+        }
     }
 
     pub(crate) fn addresses(&self) -> Arc<Vec<SocketAddr>> {
@@ -116,6 +142,7 @@ impl NodeState {
 pub(crate) struct Nodes {
     pub(crate) target: Target,
     workers: usize,
+    naming: Arc<Naming>,
     set: ArcSwap<Vec<Arc<NodeState>>>,
     next: AtomicUsize,
 }
@@ -130,10 +157,12 @@ fn literal(node: &Node) -> Option<SocketAddr> {
 impl Nodes {
     pub(crate) fn new(target: Target, workers: usize) -> Self {
         let fixed = target.nodes.iter().filter(|node| !node.expand || literal(node).is_some());
-        let set = fixed
-            .map(|node| NodeState::new(node.clone(), literal(node).into_iter().collect(), workers))
-            .collect();
-        Self { target, workers, set: ArcSwap::from_pointee(set), next: AtomicUsize::new(0) }
+        let naming = Arc::new(Naming::new(target.identity.clone()));
+        let state = |node: &Node| {
+            NodeState::new(node.clone(), literal(node).into_iter().collect(), workers, naming.clone())
+        };
+        let set = fixed.map(state).collect();
+        Self { target, workers, naming, set: ArcSwap::from_pointee(set), next: AtomicUsize::new(0) }
     }
 
     /// Whether any node has a name, not an address.
@@ -251,7 +280,7 @@ impl Nodes {
             let mut labels = node.labels.clone();
             labels.push(("dns".into(), node.name.clone()));
             let node = Node { name, ..node.clone() }.with_labels(labels);
-            NodeState::new(node, vec![address], self.workers)
+            NodeState::new(node, vec![address], self.workers, self.naming.clone())
         };
         found.into_iter().map(one).collect()
     }

@@ -18,7 +18,7 @@ use crate::state::State;
 use crate::traces::{Exporter, Traces};
 use crate::upstream::Upstream;
 use crate::worker::Worker;
-use crate::{admin, ledgers};
+use crate::{admin, ledgers, probe};
 
 /// How long the first resolution of names may hold up the start.
 const RESOLVE_FIRST: Duration = Duration::from_secs(2);
@@ -76,7 +76,8 @@ pub async fn run_with(
     let (traces, exporter) = traces(&config)?.unzip();
     let state = State::new(config, control, listeners.len(), publisher, traces).map_err(ConfigError::from)?;
     let state = Arc::new(state);
-    let resolving = resolve(&state).await;
+    let mut resolving = resolve(&state).await;
+    resolving.extend(probe::start(&state));
     let exporter = exporter.map(|exporter| tokio::spawn(exporter.run(state.over.clone())));
     let workers = start(&state, tls, listeners)?;
     let admin = admin.map(|listener| tokio::spawn(admin::serve(listener, state.clone())));

@@ -115,7 +115,7 @@ impl Loaded {
         };
         let answer = match answered {
             Ok(answer) => {
-                state.describe_end(&mut leg, &answer);
+                state.describe_end(&dispatch.node, &mut leg, &answer);
                 Some(answer)
             }
             Err((outcome, reason)) => {
@@ -186,7 +186,7 @@ impl Sending<'_> {
         };
         answer.describe(leg);
         leg.first_byte_us = Some(micros(self.dispatch.at.elapsed()));
-        self.state.describe_answer(leg, &answer.response);
+        self.state.describe_answer(&self.dispatch.node, leg, &answer.response);
         let (held, cap) = (self.state.bytes.portion(), self.state.config.limits.body);
         let back = answer.back.take();
         let body = answer.response.into_body();
@@ -202,7 +202,7 @@ impl Sending<'_> {
 pub(crate) fn ending(answer: &Capture) -> (Outcome, String) {
     match &answer.end {
         End::Complete if answer.reader_left => (
-            Outcome::Answered,
+            Outcome::ClientCancelled,
             "the client went away before the end; the answer was read all the same".into(),
         ),
         End::Complete => (Outcome::Answered, String::new()),

@@ -16,6 +16,7 @@ use crate::budget::Budget;
 use crate::config::{Config, Target, TlsError};
 use crate::control::Control;
 use crate::grpc;
+use crate::nodes::NodeState;
 use crate::notice::Notice;
 use crate::orca::Reported;
 use crate::publish::Publish;
@@ -116,15 +117,16 @@ impl State {
     }
 
     /// Notes what the head of an answer says.
-    pub(crate) fn describe_answer(&self, leg: &mut Leg, response: &Response<Incoming>) {
+    pub(crate) fn describe_answer(&self, node: &NodeState, leg: &mut Leg, response: &Response<Incoming>) {
         leg.status = Some(response.status().as_u16());
         leg.headers = self.redaction.headers(response.headers());
         leg.grpc_status = grpc::status(response.headers());
         Reported::note(leg);
+        node.naming.of_head(&node.node, leg, response.headers());
     }
 
     /// Notes how the body of an answer ended, and with it the leg.
-    pub(crate) fn describe_end(&self, leg: &mut Leg, answer: &Capture) {
+    pub(crate) fn describe_end(&self, node: &NodeState, leg: &mut Leg, answer: &Capture) {
         leg.body = answer.to_body();
         (leg.outcome, leg.reason) = ending(answer);
         let call = leg.header("content-type").is_some_and(grpc::names_messages);
@@ -133,7 +135,8 @@ impl State {
             leg.grpc_status = grpc::status(trailers).or(leg.grpc_status);
             Reported::note(leg);
         }
-        if leg.outcome == Outcome::Answered && call && leg.grpc_status.is_none() {
+        node.naming.of_end(&node.node, leg);
+        if leg.outcome.is_answer() && call && leg.grpc_status.is_none() {
             // A call says how it ended: one that does not was cut on its way.
             let reason = "the call ended without a grpc-status".to_owned();
             (leg.outcome, leg.reason) = (Outcome::Incomplete, reason);

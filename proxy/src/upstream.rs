@@ -188,7 +188,7 @@ impl Upstream {
 
     async fn connect(&self, dispatch: &Dispatch, http2: bool) -> Result<Connection, DialError> {
         if !http2 {
-            let (stream, local, peer) = self.dial(dispatch, http2).await?;
+            let (stream, local, peer) = self.dial(&dispatch.node, http2).await?;
             return pool::http1_on(stream, local, peer).await.map(Connection::Own);
         }
         let pool = dispatch.node.pool(dispatch.worker);
@@ -197,20 +197,24 @@ impl Upstream {
         if let Some(connection) = self.pooled(dispatch, http2) {
             return Ok(connection);
         }
-        let (stream, local, peer) = self.dial(dispatch, http2).await?;
+        let (stream, local, peer) = self.dial(&dispatch.node, http2).await?;
         let shared = pool::http2_on(stream, local, peer).await?;
         pool.share(shared.clone());
         drop(turn);
         Ok(Connection::Shared(shared))
     }
 
-    async fn dial(
+    /// Makes a connection to a node.
+    ///
+    /// # Errors
+    /// When there is none to be had within the connect timeout.
+    pub(crate) async fn dial(
         &self,
-        dispatch: &Dispatch,
+        state: &NodeState,
         http2: bool,
     ) -> Result<(crate::dial::Stream, SocketAddr, SocketAddr), DialError> {
-        let node = &dispatch.node.node;
-        let mut addresses = dispatch.node.addresses();
+        let node = &state.node;
+        let mut addresses = state.addresses();
         if addresses.is_empty() {
             let port = node.authority.port_u16().unwrap_or(80);
             let found = self.resolver.resolve(node.authority.host(), port);
@@ -220,8 +224,8 @@ impl Upstream {
             if found.is_empty() {
                 return Err(DialError::NoAddress(node.authority.host().to_owned()));
             }
-            dispatch.node.set_addresses(found);
-            addresses = dispatch.node.addresses();
+            state.set_addresses(found);
+            addresses = state.addresses();
         }
         let tls = match (&self.tls, node.tls) {
             (Some(tls), true) => Some((tls.connector(http2), self.server_name(node)?)),
@@ -281,7 +285,7 @@ impl Dispatch {
         let node = &self.node.node;
         Leg {
             node: node.name.clone(),
-            labels: node.labels.clone(),
+            labels: self.node.labels().as_ref().clone(),
             queued_us: Some(micros(self.at.saturating_duration_since(received))),
             inflight: self.reading.inflight,
             rate_1s: self.reading.rate_1s,

@@ -5,7 +5,7 @@ use std::time::Duration;
 use exchange::Role;
 use http::HeaderName;
 
-use super::{ClientTls, Node, Rewrite};
+use super::{ClientTls, Identity, Node, Rewrite};
 
 /// One deployment: a set of nodes that serve the same thing.
 #[derive(Debug, Clone)]
@@ -38,6 +38,8 @@ pub struct Target {
     pub rewrite: Rewrite,
     /// How `https` nodes are verified, and who the proxy says it is.
     pub tls: ClientTls,
+    /// What the nodes are called and what is known of them.
+    pub identity: Identity,
 }
 
 impl Target {
@@ -59,6 +61,7 @@ impl Target {
             protocol: Protocol::default(),
             rewrite: Rewrite::default(),
             tls: ClientTls::default(),
+            identity: Identity::default(),
         }
     }
 }

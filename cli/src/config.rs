@@ -1,6 +1,7 @@
 //! The configuration file: what it may say ([`raw`]) and what it means together with the flags.
 
 pub(crate) mod file;
+mod identity;
 pub(crate) mod raw;
 pub(crate) mod record;
 mod redact;

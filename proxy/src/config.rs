@@ -2,7 +2,7 @@
 //! usable, and what two values say about each other is checked by [`Config::validate`].
 
 mod fraction;
-mod identity;
+pub mod identity;
 mod inference;
 mod node;
 pub mod redaction;

@@ -13,10 +13,10 @@ use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 
 use exchange::{Leg, Pairs};
-use http::HeaderMap;
+use http::{HeaderMap, HeaderValue};
 
 use crate::config::{Identity, Node};
-use crate::redact::REDACTED;
+use crate::redact::{REDACTED, Redaction};
 pub(crate) use json::at;
 
 /// Names that answers give the nodes of one target; more are not taken.
@@ -43,6 +43,22 @@ pub(crate) struct Naming {
 impl Naming {
     pub(crate) fn new(identity: Identity) -> Self {
         Self { identity, names: Mutex::default() }
+    }
+
+    /// Says which of the configured headers `redaction` hides, as they will not be read.
+    pub(crate) fn warn_of_hidden(&self, redaction: &Redaction, target: &str) {
+        let labels = self.identity.label_headers.iter().map(|(_, header)| header);
+        for header in self.identity.header.iter().chain(labels) {
+            let sample = HeaderMap::from_iter([(header.clone(), HeaderValue::from_static("sample"))]);
+            let shown = redaction.headers(&sample);
+            if recorded(&shown, header.as_str()) != Some("sample") {
+                tracing::warn!(
+                    target_name = target,
+                    header = header.as_str(),
+                    "redacted, so it names and labels no node"
+                );
+            }
+        }
     }
 
     /// Notes what the head of an answer says, whose recorded headers are in `leg` already.

@@ -142,7 +142,7 @@ impl NodeState {
 pub(crate) struct Nodes {
     pub(crate) target: Target,
     workers: usize,
-    naming: Arc<Naming>,
+    pub(crate) naming: Arc<Naming>,
     set: ArcSwap<Vec<Arc<NodeState>>>,
     next: AtomicUsize,
 }

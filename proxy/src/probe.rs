@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use exchange::Pairs;
-use http::header::{CONTENT_TYPE, HOST, TE};
+use http::header::{AUTHORIZATION, CONTENT_TYPE, HOST, TE};
 use http::uri::{Authority, PathAndQuery, Scheme};
 use http::{HeaderValue, Method, Request, Response, Uri, Version};
 use http_body_util::{BodyExt, Full, Limited};
@@ -181,6 +181,9 @@ fn request(
         *request.version_mut() = Version::HTTP_2;
     } else {
         request.headers_mut().insert(HOST, HeaderValue::from_str(authority.as_str())?);
+    }
+    if let Some(authorization) = &upstream.target().rewrite.authorization {
+        request.headers_mut().insert(AUTHORIZATION, authorization.clone());
     }
     *request.uri_mut() = uri(http2.then_some(authority), node.node.tls, path)?;
     Ok(request)

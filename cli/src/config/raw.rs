@@ -1,6 +1,7 @@
 //! The file as it is written: every key optional, unknown keys refused, units in the names.
 //! `docs/shadowdiff.toml` explains each key; a test holds the two together.
 
+pub(crate) mod identity;
 pub(crate) mod redact;
 pub(crate) mod rewrite;
 
@@ -94,6 +95,7 @@ pub(crate) struct Target {
     pub(crate) host: Option<String>,
     pub(crate) protocol: Option<String>,
     pub(crate) rewrite: rewrite::Rewrite,
+    pub(crate) identity: identity::Identity,
     pub(crate) tls: Tls,
 }
 

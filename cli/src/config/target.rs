@@ -7,7 +7,7 @@ use proxy::config::{
     Balance, ClientTls, Ejection, HostPolicy, Listener, Node, Protocol, Rewrite, ServerTls, Target, Verify,
 };
 
-use super::{raw, rewrite};
+use super::{identity, raw, rewrite};
 
 /// Deadline of the head of the primary's answer without a word about it.
 const PRIMARY_TIMEOUT: Duration = Duration::from_secs(60);
@@ -116,6 +116,8 @@ fn target(raw: &raw::Target, urls: &[String], name: &str) -> anyhow::Result<Targ
         Some(other) => bail!("protocol `{other}` of {}: write auto, http1 or http2", target.name),
     };
     target.tls = tls(&raw.tls, &target.name)?;
+    target.identity =
+        identity::identity(&raw.identity).with_context(|| format!("identity of {}", target.name))?;
     Ok(target)
 }
 

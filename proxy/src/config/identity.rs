@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use http::HeaderName;
-use http::uri::PathAndQuery;
+pub use http::HeaderName;
+pub use http::uri::PathAndQuery;
 
 use super::ConfigError;
 

@@ -7,6 +7,7 @@ mod bounds;
 mod calls;
 mod faults;
 mod grpc;
+mod identity;
 mod protocols;
 mod redaction;
 mod release;

@@ -8,7 +8,7 @@
 //! `deadline`, `finish` and `upgrade`; `mirror` its copies and their pairing, `shadow` one copy; both use `head` and `upstream` (one target), which
 //! uses `nodes`, `pool` and `dial`; below are `tee` (a body and its capture), `load`, `budget`, `sample`, `headers`, `grpc`, `orca`, `identity`, `notice` and `account`,
 //! `rewrite` (what is changed for a target) and `redact` (what must not be recorded), both on `json`;
-//! [`publish`] takes what is finished, `ledgers` their count; `admin` and `metrics` tell how it goes; [`selftest`] asks all targets before;
+//! [`publish`] takes what is finished, `ledgers` their count; `probe` asks nodes what they are; `admin` and `metrics` tell how it goes; [`selftest`] asks all targets before;
 //! [`config`] is what all are told,
 //! and [`Control`] changes a part of it while they run.
 

@@ -93,7 +93,7 @@ fn target(upstream: &Upstream) -> Value {
             json!({
                 "node": state.node.name,
                 "inflight": state.load.inflight(),
-                "labels": labels(&state.node.labels),
+                "labels": labels(&state.labels()),
                 "passed_over": state.ejected(Instant::now()),
             })
         })

@@ -11,10 +11,9 @@ use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use proxy::Config;
 use proxy::config::identity::{HeaderName, Identity, PathAndQuery, Probe};
-use tokio::io::AsyncReadExt;
 
 use crate::calls;
-use crate::support::{Body, Kept, Proxy, config, echo, eventually, full, hang, serve, write};
+use crate::support::{Kept, Proxy, config, echo, eventually, full, hang, serve};
 
 /// A configuration whose targets both have that identity.
 fn with(config: Config, identity: &Identity) -> Config {
@@ -200,26 +199,4 @@ async fn a_node_that_does_not_say_what_it_is_serves_all_the_same() {
     assert_eq!(label(&exchange.primary, "server"), Some("once"), "what is known stays");
     assert_eq!((exchange.shadow.outcome, label(&exchange.shadow, "server")), (Outcome::TimedOut, None));
     proxy.stop().await;
-}
-
-#[tokio::test]
-async fn both_answers_are_kept_whole_when_the_client_goes_away() {
-    const LENGTH: usize = 4 << 20;
-    let large = serve(|_| async { Response::<Body>::new(full(vec![b'a'; LENGTH])) }).await;
-    let proxy = Proxy::start(large, large).await;
-    let request = b"POST /v2/models/m/infer HTTP/1.1\r\nhost: test\r\ncontent-length: 2\r\n\r\n{}";
-    let mut client = write(proxy.address, request).await;
-    let mut first = [0; 512];
-    client.read_exact(&mut first).await.unwrap();
-    drop(client);
-    let exchange = &proxy.exchanges(1).await[0];
-    assert_eq!((exchange.primary.outcome, exchange.primary.status), (Outcome::ClientCancelled, Some(200)));
-    assert_eq!(exchange.shadow.outcome, Outcome::Answered);
-    for leg in [&exchange.primary, &exchange.shadow] {
-        assert_eq!(leg.body.length, LENGTH as u64);
-        assert!(leg.body.digest.is_some());
-    }
-    let (ledger, _) = proxy.stop().await;
-    assert_eq!(ledger.total(|item| item == exchange::Item::Mirrored), 1);
-    assert_eq!(ledger.total(|item| item == exchange::Item::Delivered), 1);
 }

@@ -147,9 +147,11 @@ async fn a_client_that_goes_away_ends_neither_leg() {
     drop(stream);
     go_on.notify_one();
     let exchange = &proxy.exchanges(1).await[0];
-    assert_eq!(exchange.primary.outcome, Outcome::Answered);
-    assert_eq!(exchange.primary.body.length, 1_001_000);
-    assert_eq!(exchange.shadow.outcome, Outcome::Answered);
+    assert_eq!((exchange.primary.outcome, exchange.primary.status), (Outcome::ClientCancelled, Some(200)));
+    assert_eq!(exchange.primary.body, exchange::Body::whole(vec![b'x'; 1_001_000].into()));
+    assert_eq!((exchange.shadow.outcome, &exchange.shadow.body.bytes[..]), (Outcome::Answered, &b"hi"[..]));
+    let (ledger, _) = proxy.stop().await;
+    assert_eq!(ledger.total(|item| matches!(item, exchange::Item::Mirrored | exchange::Item::Delivered)), 2);
 }
 
 #[tokio::test]

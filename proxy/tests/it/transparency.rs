@@ -139,7 +139,9 @@ async fn the_answer_streams_before_it_is_complete() {
 async fn a_client_that_goes_away_ends_neither_leg() {
     let rest = vec![Bytes::from(vec![b'x'; 10_000]); 100];
     let (primary, go_on) = in_two_parts(Bytes::from(vec![b'x'; 1000]), rest).await;
-    let proxy = Proxy::start(primary, echo("b").await).await;
+    let mut config = config(primary, echo("b").await);
+    config.limits.message = usize::MAX;
+    let proxy = Proxy::with(config, crate::support::Kept::default()).await;
     let mut stream = write(proxy.address, b"POST / HTTP/1.1\r\nhost: t\r\ncontent-length: 2\r\n\r\nhi").await;
     let mut buffer = [0; 64];
     assert!(stream.read(&mut buffer).await.unwrap() > 0);

@@ -20,6 +20,7 @@ mod parts;
 mod protobuf;
 mod ranked;
 mod raw;
+mod request;
 mod seldon;
 mod sse;
 mod tables;
@@ -39,6 +40,7 @@ pub(crate) use fault::shortened;
 pub use fault::{Fault, Undecodable};
 pub(crate) use json::to_serde;
 use parts::Parts;
+pub use request::requested_model;
 pub(crate) use tensor::shape_text;
 
 /// Most numbers of the binary tensors of one answer.

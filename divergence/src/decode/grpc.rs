@@ -33,28 +33,42 @@ pub(super) fn messages<'b>(
     headers: &[(String, String)],
     mut body: &'b [u8],
 ) -> Result<Vec<Cow<'b, [u8]>>, Undecodable> {
-    let coding =
-        header_values(headers, "grpc-encoding").next().unwrap_or("identity").trim().to_ascii_lowercase();
     let mut messages = Vec::new();
     let mut room = MAX_BODY;
     while !body.is_empty() {
         let (message, rest) = frame(body).ok_or(Undecodable::Frame(body.len()))?;
-        let (compressed, bytes) = message;
         body = rest;
         if messages.len() == MAX_MESSAGES {
             return Err(Undecodable::TooMany { what: "messages", limit: MAX_MESSAGES });
         }
-        messages.push(match (compressed, coding.as_str()) {
-            (false, _) => Cow::Borrowed(bytes),
-            (true, "" | "identity") => return Err(Undecodable::Encoding("identity".into())),
-            (true, coding) => {
-                let whole = encoding::undone(coding, bytes, room)?;
-                room -= whole.len();
-                Cow::Owned(whole)
-            }
-        });
+        messages.push(whole(headers, message, &mut room)?);
     }
     Ok(messages)
+}
+
+/// The first message of a body, decompressed; what follows it may be missing.
+pub(super) fn first<'b>(headers: &[(String, String)], body: &'b [u8]) -> Option<Cow<'b, [u8]>> {
+    let (message, _) = frame(body)?;
+    whole(headers, message, &mut { MAX_BODY }).ok()
+}
+
+/// The bytes of a message, of which the flag says whether they are compressed.
+fn whole<'b>(
+    headers: &[(String, String)],
+    (compressed, bytes): (bool, &'b [u8]),
+    room: &mut usize,
+) -> Result<Cow<'b, [u8]>, Undecodable> {
+    if !compressed {
+        return Ok(Cow::Borrowed(bytes));
+    }
+    let coding =
+        header_values(headers, "grpc-encoding").next().unwrap_or_default().trim().to_ascii_lowercase();
+    if matches!(coding.as_str(), "" | "identity") {
+        return Err(Undecodable::Encoding("identity".into()));
+    }
+    let whole = encoding::undone(&coding, bytes, *room)?;
+    *room -= whole.len();
+    Ok(Cow::Owned(whole))
 }
 
 /// The first message with its flag, and what follows it.

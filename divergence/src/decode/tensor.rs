@@ -31,6 +31,7 @@ impl Builder {
     }
 
     /// Adds a number, rounded to the declared type: the decimal text of an `FP32` stands for the nearest `f32`.
+    #[inline]
     pub(super) fn float(&mut self, value: f64) {
         self.output.values.push(rounded(value, self.output.dtype));
     }
@@ -99,6 +100,7 @@ impl Builder {
     }
 
     /// Adds a printed number to a floating output.
+    #[inline]
     fn number(&mut self, number: &Number<'_>) {
         if let Some(printed) = number.printed() {
             self.output.printed = Some(self.output.printed.unwrap_or_default().or(printed));
@@ -271,6 +273,7 @@ fn non_finite(text: &str) -> Option<f64> {
 }
 
 /// The nearest value of the type. Text without a declared type stays a 64-bit float.
+#[inline]
 fn rounded(value: f64, dtype: DType) -> f64 {
     match dtype {
         DType::Fp16 => f16::from_f64(value).to_f64(),

@@ -6,6 +6,7 @@ mod generated;
 mod grpc;
 mod hostile;
 mod other;
+mod request;
 mod tensorflow;
 mod v2;
 mod wire;

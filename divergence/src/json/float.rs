@@ -53,11 +53,13 @@ impl Scan {
     }
 
     /// Digits after the point, the exponent taken into account.
+    #[inline]
     pub(super) fn decimals(&self) -> u32 {
         u32::try_from(self.scale().saturating_neg().clamp(0, 1 << 20)).unwrap_or(0)
     }
 
     /// The power of ten that the digits, as an integer, are multiplied by.
+    #[inline]
     fn scale(&self) -> i32 {
         self.exponent.saturating_sub(i32::try_from(self.fraction).unwrap_or(i32::MAX))
     }
@@ -87,6 +89,7 @@ impl Scan {
 }
 
 /// The number that eight ASCII digits stand for, the first in the lowest byte; `None` where one is no digit.
+#[inline]
 fn eight_digits(bytes: u64) -> Option<u64> {
     const ZEROS: u64 = 0x3030_3030_3030_3030;
     let values = bytes.wrapping_sub(ZEROS);

@@ -28,6 +28,7 @@ pub struct Printed {
 impl Printed {
     /// The finer of both.
     #[must_use]
+    #[inline]
     pub fn or(self, other: Self) -> Self {
         Self { decimals: self.decimals.max(other.decimals), digits: self.digits.max(other.digits) }
     }
@@ -44,6 +45,7 @@ impl Eq for Number<'_> {}
 
 impl<'a> Number<'a> {
     /// A number from what the parser has seen of it.
+    #[inline]
     pub(super) fn scanned(text: &'a [u8], scan: &float::Scan) -> Self {
         Self {
             text: Cow::Borrowed(text),
@@ -87,12 +89,14 @@ impl<'a> Number<'a> {
 
     /// The nearest 64-bit float; infinite past its range.
     #[must_use]
+    #[inline]
     pub fn as_f64(&self) -> f64 {
         self.value
     }
 
     /// How finely it was printed; `None` where it is not finite by its text.
     #[must_use]
+    #[inline]
     pub fn printed(&self) -> Option<Printed> {
         let printed = Printed { decimals: self.decimals.into(), digits: self.digits.into() };
         self.finite.then_some(printed)
@@ -125,6 +129,7 @@ impl<'a> Number<'a> {
 }
 
 /// More than 65,535 digits are as good as that many.
+#[inline]
 fn small(count: u32) -> u16 {
     u16::try_from(count).unwrap_or(u16::MAX)
 }

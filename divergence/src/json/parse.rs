@@ -152,7 +152,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn number(&mut self) -> Result<Number<'a>, JsonError> {
         let start = self.at;
         let mut scan = Scan { negative: self.take(b'-'), integer: true, ..Scan::default() };

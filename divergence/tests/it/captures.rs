@@ -130,3 +130,28 @@ fn every_capture_decodes_to_what_its_server_meant() {
     }
     assert_eq!(found.lines().count(), expected.lines().count());
 }
+
+#[test]
+fn the_same_scores_come_whichever_way_they_were_asked_for() {
+    let all = all();
+    let outputs = |name: &str| {
+        let (_, capture) = all.iter().find(|(found, _)| found == name).expect("a capture of that name");
+        decode(&capture.answer(), &Rules::default()).unwrap().outputs
+    };
+    // Binary, JSON (which has no half precision), gzip, gRPC with raw contents.
+    let binary = outputs("triton_http/002");
+    let json = outputs("triton_http/003");
+    assert_eq!((outputs("triton_http/007"), outputs("triton_grpc/001-5")), (binary.clone(), binary.clone()));
+    let whole: Vec<&Output> = binary.iter().filter(|output| output.name != "HALF").collect();
+    assert_eq!(whole.len(), json.len());
+    for (binary, json) in whole.into_iter().zip(&json) {
+        assert_eq!((&binary.name, binary.dtype, &binary.shape), (&json.name, json.dtype, &json.shape));
+        assert_eq!((&binary.values, &binary.text), (&json.values, &json.text));
+    }
+    // MLServer: typed and raw contents, JSON.
+    let typed = outputs("mls_grpc/001-2");
+    assert_eq!(typed, outputs("mls_grpc/002"));
+    assert_eq!(typed[0].values, outputs("mls_http/023-1")[0].values);
+    // Embeddings: a list, and base64.
+    assert_eq!(outputs("vllm/023")[0].values, outputs("vllm/027")[0].values);
+}

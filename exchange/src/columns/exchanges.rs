@@ -73,7 +73,7 @@ const HEAD: [Column; 23] = [
     column("path", Text, "", "path of the request, without the query"),
     optional("query", Text, "", "query string, secret values replaced"),
     column("route", Text, "", "name of the configured route that matched"),
-    optional("model", Text, "", "model that the path or the answer names"),
+    optional("model", Text, "", "model that the answer, the path or the request names"),
     column(
         "protocol",
         Text,

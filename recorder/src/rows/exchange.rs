@@ -73,7 +73,9 @@ fn put_head(rows: &mut Rows, origin: Origin<'_>, exchange: &Exchange, judged: &J
     let protocol =
         answers.iter().find_map(|answer| answer.as_ref().ok()).map(|answer| answer.protocol.as_str());
     let named = answers.iter().find_map(|answer| answer.as_ref().ok()?.model.as_deref());
-    let model = named.or_else(|| model_of_path(&request.path));
+    let model = named
+        .map(str::to_owned)
+        .or_else(|| divergence::requested_model(&request.path, &request.headers, &request.body.bytes));
     rows.put("exchange_id", exchange.id.to_string().as_str());
     rows.put("request_id", request.id.as_ref());
     rows.put("trace_id", request.trace_id.as_ref());
@@ -88,7 +90,7 @@ fn put_head(rows: &mut Rows, origin: Origin<'_>, exchange: &Exchange, judged: &J
     rows.put("path", &request.path);
     rows.put("query", request.query.as_ref());
     rows.put("route", &request.route);
-    rows.put("model", model);
+    rows.put("model", model.as_ref());
     rows.put("protocol", protocol.unwrap_or("unknown"));
     rows.put("client_connection", int(request.client_connection));
     rows.put("request_headers", array(&request.headers).as_str());
@@ -221,13 +223,6 @@ fn put_divergence(rows: &mut Rows, divergence: &Divergence) {
     rows.put("json_differences", measures.json_differences.map(int));
 }
 
-/// The segment after `models` of an inference path, such as `/v2/models/NAME/infer` or `/v1/models/NAME:predict`.
-fn model_of_path(path: &str) -> Option<&str> {
-    let mut segments = path.split('/').skip_while(|segment| *segment != "models").skip(1);
-    let name = segments.next()?.split(':').next()?;
-    (!name.is_empty()).then_some(name)
-}
-
 fn kept(body: &Body, keep: bool) -> Option<&[u8]> {
     (keep && !body.bytes.is_empty()).then_some(&body.bytes[..])
 }
@@ -270,21 +265,6 @@ fn json<T: serde::Serialize>(value: &T) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_path_names_its_model() {
-        for (path, model) in [
-            ("/v2/models/ranker/infer", Some("ranker")),
-            ("/v2/models/ranker/versions/3/infer", Some("ranker")),
-            ("/v1/models/half_plus_two:predict", Some("half_plus_two")),
-            ("/prefix/v1/models/m/versions/1:predict", Some("m")),
-            ("/v2/models/", None),
-            ("/models", None),
-            ("/score", None),
-        ] {
-            assert_eq!(model_of_path(path), model, "{path}");
-        }
-    }
 
     #[test]
     fn texts_are_cut_at_the_cap_between_characters() {

@@ -255,3 +255,33 @@ fn a_dead_letter_keeps_no_bytes_where_no_bodies_are_kept() {
     assert!(is_null(&row, "payload") && !is_null(&row, "key"));
     assert_eq!(text(&row, "reason").unwrap(), "too new (payload of 37 bytes not kept: bodies are not)");
 }
+
+fn exchange_body(bytes: &'static [u8]) -> ::exchange::Body {
+    ::exchange::Body::whole(bytes::Bytes::from_static(bytes))
+}
+
+#[test]
+fn a_call_is_decoded_with_its_trailers_and_its_request_names_the_model() {
+    // `ModelInferResponse` of one FP32 output `y` of two elements, raw; the request names the model `r`.
+    let answer =
+        b"\0\0\0\0\x1c\x2a\x0e\x0a\x01y\x12\x04FP32\x1a\x01\x02\x2a\0\x32\x08\0\0\0\x3f\0\0\x80\x3f\x1a\0";
+    let mut call = exchange(0);
+    call.request.path = "/inference.GRPCInferenceService/ModelInfer".into();
+    call.request.headers = vec![("content-type".into(), "application/grpc".into())];
+    call.request.body = exchange_body(b"\0\0\0\0\x03\x0a\x01r");
+    for leg in [&mut call.primary, &mut call.shadow] {
+        leg.headers = call.request.headers.clone();
+        leg.body = exchange_body(answer);
+    }
+    let row = batch(&call, &Settings::new("out"));
+    assert_eq!(text(&row, "protocol").as_deref(), Some("v2_grpc"));
+    assert_eq!(
+        (text(&row, "class").as_deref(), text(&row, "model").as_deref()),
+        (Some("BIT_EQUAL"), Some("r"))
+    );
+
+    call.shadow.trailers = vec![("grpc-status".into(), "13".into())];
+    let row = batch(&call, &Settings::new("out"));
+    assert_eq!(text(&row, "class").as_deref(), Some("INCOMPARABLE"));
+    assert_eq!(text(&row, "shadow_undecodable").as_deref(), Some("grpc status 13"));
+}

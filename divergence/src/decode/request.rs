@@ -1,0 +1,44 @@
+//! What a request says of the model it is for. An answer that failed often does not.
+
+use super::json;
+use super::protobuf::fields;
+use super::{encoding, grpc, names};
+
+/// The model that a request names in its path or its body: gRPC inference calls (`model_name`, or TensorFlow Serving's `model_spec.name`)
+/// and OpenAI-shaped JSON (`model`). `None` where it names none, or cannot be read.
+#[must_use]
+pub fn requested_model(path: &str, headers: &[(String, String)], body: &[u8]) -> Option<String> {
+    let path = path.split('?').next().unwrap_or_default();
+    if let Some(model) = names::model(path) {
+        return Some(model);
+    }
+    if grpc::is_grpc(headers) {
+        return of_call(path, headers, body)
+            .filter(|model| !model.is_empty())
+            .map(|model| names::given(&model));
+    }
+    let body = encoding::decoded(headers, body).ok()?;
+    let body = body.trim_ascii_start();
+    // Whatever is not an object has no fields, and need not be read through.
+    if !body.starts_with(b"{") {
+        return None;
+    }
+    let document = json::parse(body).ok()?;
+    document.text_field("model").filter(|model| !model.is_empty()).map(names::given)
+}
+
+fn of_call(path: &str, headers: &[(String, String)], body: &[u8]) -> Option<String> {
+    let message = grpc::first(headers, body)?;
+    let first = |message: &[u8]| -> Option<String> {
+        let named = fields(message).filter_map(Result::ok).find(|(number, _)| *number == 1);
+        named.and_then(|(_, value)| value.text().ok())
+    };
+    match path.trim_start_matches('/').split('/').next()? {
+        "inference.GRPCInferenceService" => first(&message),
+        "tensorflow.serving.PredictionService" => {
+            let (_, spec) = fields(&message).filter_map(Result::ok).find(|(number, _)| *number == 1)?;
+            first(spec.bytes().ok()?)
+        }
+        _ => None,
+    }
+}

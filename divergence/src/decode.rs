@@ -171,6 +171,7 @@ pub struct Decoded {
     /// Outputs, sorted by name.
     pub outputs: Vec<Output>,
     /// The answer as a whole, where it is JSON of no known shape ([`Protocol::Json`], or Seldon's `jsonData`): it has no outputs then.
+    /// The fields that the rules call volatile are left out.
     pub tree: Option<Json<'static>>,
 }
 
@@ -203,7 +204,6 @@ const READERS: &[Reader] = &[
     seldon::read,
     tables::read_csv,
     tables::read_text,
-    free::read,
 ];
 
 /// Decodes an answer.
@@ -225,7 +225,7 @@ pub fn decode(answer: &Answer<'_>, rules: &Rules) -> Result<Decoded, Undecodable
     let parts = Parts::new(answer, &body)?;
     let mut decoded = match json_path::read(&parts, rules) {
         Some(decoded) => decoded?,
-        None => match READERS.iter().find_map(|read| read(&parts)) {
+        None => match READERS.iter().find_map(|read| read(&parts)).or_else(|| free::read(&parts, rules)) {
             Some(decoded) => decoded?,
             None => return Err(parts.unknown()),
         },

@@ -99,7 +99,13 @@ fn run(target: &Target, corpus: &[&Capture], options: &Options) -> Result<Seen, 
         }
         seen.runs += 1;
         if took > seen.slowest {
-            (seen.slowest, seen.slowest_bytes) = (took, input.body.len());
+            // Once more: another process may have had the core.
+            let before = Instant::now();
+            (target.check)(&input);
+            let took = took.min(before.elapsed());
+            if took > seen.slowest {
+                (seen.slowest, seen.slowest_bytes) = (took, input.body.len());
+            }
         }
     }
     Ok(seen)

@@ -3,13 +3,13 @@
 use super::fault::Undecodable;
 use super::parts::Parts;
 use super::{Decoded, Protocol, names, tensor};
-use crate::Json;
+use crate::{Json, Rules};
 
 /// Name of the output that is the whole answer.
 const NAME: &str = "body";
 
 /// Takes any JSON answer that is more than the message of an error; an event stream is the array of its events.
-pub(super) fn read(parts: &Parts<'_>) -> Option<Result<Decoded, Undecodable>> {
+pub(super) fn read(parts: &Parts<'_>, rules: &Rules) -> Option<Result<Decoded, Undecodable>> {
     let documents = parts.documents().ok()?;
     let model = names::model(parts.path);
     if let (false, [values @ (Json::Array(_) | Json::Number(_))]) = (parts.is_stream(), documents)
@@ -25,8 +25,15 @@ pub(super) fn read(parts: &Parts<'_>) -> Option<Result<Decoded, Undecodable>> {
         {
             return Some(Err(Undecodable::ErrorBody));
         }
-        [only] if !parts.is_stream() => only.clone().into_owned(),
-        events => Json::Array(events.iter().cloned().map(Json::into_owned).collect()),
+        [only] if !parts.is_stream() => lasting(only, rules),
+        events => Json::Array(events.iter().map(|event| lasting(event, rules)).collect()),
     };
     Some(Ok(Decoded { model, tree: Some(tree), ..Decoded::of(Protocol::Json, Vec::new()) }))
+}
+
+/// The document without the fields that are new in every answer.
+fn lasting(document: &Json<'_>, rules: &Rules) -> Json<'static> {
+    let Json::Object(fields) = document else { return document.clone().into_owned() };
+    let kept = fields.iter().filter(|(name, _)| !rules.json.volatile.iter().any(|volatile| volatile == name));
+    Json::Object(kept.cloned().collect()).into_owned()
 }

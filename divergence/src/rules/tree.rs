@@ -5,9 +5,11 @@ use serde::{Deserialize, Serialize};
 use super::{Path, RulesError, Tolerance, non_negative};
 
 /// How two JSON trees are compared. Paths that select nothing do nothing, and are reported as unused.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct JsonRules {
+    /// Fields of the outermost object, or of each event of a stream, that are new in every answer: they are left out when it is read.
+    pub volatile: Vec<String>,
     /// Values to leave out, with all that is in them.
     pub ignore: Vec<Path>,
     /// Arrays of which the order means nothing.
@@ -16,6 +18,33 @@ pub struct JsonRules {
     pub keyed: Vec<KeyedArray>,
     /// Tolerances of numbers, with all that is in the values the path selects; the last that matches counts. Others have that of `FP32`.
     pub tolerances: Vec<PathTolerance>,
+}
+
+/// What servers write of a single request, whatever they answer.
+const VOLATILE: [&str; 11] = [
+    "created",
+    "created_at",
+    "id",
+    "metrics",
+    "requestId",
+    "request_id",
+    "system_fingerprint",
+    "timestamp",
+    "timings",
+    "traceId",
+    "trace_id",
+];
+
+impl Default for JsonRules {
+    fn default() -> Self {
+        Self {
+            volatile: VOLATILE.map(str::to_owned).to_vec(),
+            ignore: Vec::new(),
+            unordered: Vec::new(),
+            keyed: Vec::new(),
+            tolerances: Vec::new(),
+        }
+    }
 }
 
 /// An array of objects paired by a field.

@@ -110,3 +110,15 @@ fn json_of_no_known_shape_is_numbers_or_a_tree() {
     assert_eq!(events.as_array().unwrap().len(), 2);
     assert_eq!(plain("/predict", r#"{"error":"no"}"#), Err(Undecodable::ErrorBody));
 }
+
+#[test]
+fn fields_that_are_new_in_every_answer_are_left_out_unless_a_rule_keeps_them() {
+    let body = r#"{"id":"x","score":0.5,"inner":{"id":"kept"},"request_id":1}"#;
+    let tree = plain("/predict", body).unwrap().tree.unwrap();
+    assert_eq!(tree, Json::parse(br#"{"score":0.5,"inner":{"id":"kept"}}"#, 9).unwrap());
+    let events = plain("/stream", "data: {\"id\":1,\"x\":2}\n\n").unwrap().tree.unwrap();
+    assert_eq!(events, Json::parse(br#"[{"x":2}]"#, 9).unwrap());
+    let rules: Rules = serde_json::from_str(r#"{"json":{"volatile":["inner"]}}"#).unwrap();
+    let tree = read("/predict", &[], body.as_bytes(), &rules).unwrap().tree.unwrap();
+    assert_eq!(tree, Json::parse(br#"{"id":"x","score":0.5,"request_id":1}"#, 9).unwrap());
+}

@@ -165,11 +165,17 @@ impl Signs {
         let mut shadow = signs(&pair.shadow, &s, pair.dtype, pair.rule);
         let beyond = elements.beyond > 0;
         if pair.dtype.is_float() && beyond && elements.count >= LEAST_ZEROED {
-            for (side, own, other, zeroed) in [
-                (&mut shadow, &s, &p, elements.sums.zeroed[0]),
-                (&mut primary, &p, &s, elements.sums.zeroed[1]),
-            ] {
-                if zeroed * 2.0 > (other.count - other.zero) as f64 && own.zero < own.count {
+            let (one, two) = (&pair.primary.values, &pair.shadow.values);
+            for (side, own, other, (zeros, values)) in
+                [(&mut shadow, &s, &p, (two, one)), (&mut primary, &p, &s, (one, two))]
+            {
+                let left = other.count - other.zero;
+                if own.zero * 2 <= left || own.zero == own.count {
+                    continue;
+                }
+                let zeroed =
+                    zeros.iter().zip(values).filter(|(zero, value)| **zero == 0.0 && **value != 0.0).count();
+                if zeroed * 2 > left {
                     side.insert(Sign::Zeroed);
                 }
             }

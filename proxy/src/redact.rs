@@ -129,7 +129,9 @@ impl Redaction {
     fn body(&self, side: Side, route: &str, headers: &mut Pairs, body: &mut Body) {
         let concerned = self.rules.json.iter().filter(|rule| holds(rule, side, route));
         let rules: Vec<_> = concerned.map(|rule| (rule.path.segments(), rule.action)).collect();
-        if rules.is_empty() || body.length == 0 {
+        // Of a body that was not kept, over the cap or never there, nothing can leave.
+        let gone = body.bytes.is_empty() && body.digest.is_none();
+        if rules.is_empty() || body.length == 0 || gone {
             return;
         }
         let (places, whole) = Places::new(rules);

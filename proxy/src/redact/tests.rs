@@ -218,6 +218,14 @@ fn a_body_that_cannot_be_read_is_not_recorded_and_counted() {
     let mut cut = Body { truncated: true, ..Body::whole(Bytes::from_static(b"{\"a\":1}")) };
     redaction.body(Side::Answer, "", &mut pairs(&[]), &mut cut);
     assert_eq!((cut.bytes.len(), cut.digest, counted(&redaction)), (0, None, vec!["truncated 1".to_owned()]));
+    let over_the_cap = Body { length: 9, truncated: true, ..Body::default() };
+    let mut unkept = over_the_cap.clone();
+    redaction.body(Side::Request, "", &mut pairs(&[]), &mut unkept);
+    assert_eq!(
+        (unkept, counted(&redaction)),
+        (over_the_cap, vec!["truncated 1".to_owned()]),
+        "nothing to withhold"
+    );
     let mut empty = Body::default();
     redaction.body(Side::Answer, "", &mut pairs(&[]), &mut empty);
     assert_eq!(empty, Body::default(), "where nothing came, nothing is hidden");

@@ -54,6 +54,8 @@ pub(crate) fn named(name: &str) -> anyhow::Result<&'static Target> {
 }
 
 fn decoding(capture: &Capture) -> bool {
+    let model = divergence::requested_model(&capture.path, &capture.headers, &capture.body);
+    assert!(model.is_none_or(|model| !model.is_empty()), "a model has a name");
     match decode(&capture.answer(), &Rules::default()) {
         Ok(decoded) => {
             sound(&decoded);

@@ -177,8 +177,9 @@ impl Kafka {
             .set("bootstrap.servers", &settings.brokers)
             .set("client.id", "shadowdiff")
             .set("compression.type", "zstd")
-            // Two threads compete with the proxy for its cores: fewer, larger batches cost less.
-            .set("linger.ms", "50")
+            // The producer's thread competes with the proxy for its cores. Fewer, larger batches cost less; and while a batch is due on a
+            // partition whose last one is not acknowledged, librdkafka polls without a pause, so batches are due later than that.
+            .set("linger.ms", "300")
             .set("batch.size", "1000000")
             .set("acks", "all")
             .set("enable.idempotence", "true")

@@ -1,6 +1,7 @@
 //! One request of a client: forwarded to the primary while it arrives, answered while the answer arrives, and
 //! handed to the mirror when it was chosen.
 
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -39,7 +40,7 @@ pub(crate) async fn forward(
         return reply::json(StatusCode::NOT_IMPLEMENTED, &error);
     }
     if upgrade::is_asked(&request) {
-        return upgrade::forward(state, request, client, received).await;
+        return Box::pin(upgrade::forward(state, request, client, received)).await;
     }
     let (parts, body) = request.into_parts();
     let path = parts.uri.path();
@@ -158,8 +159,11 @@ impl Call {
         };
         let mut others = upstream.nodes.current().len().saturating_sub(1);
         loop {
-            let sending = upstream.send(&dispatch, &self.head, body, Some(capture.clone()));
-            let answered = self.deadlines.head(dispatch.at, sending).await;
+            let answered = {
+                // Pinned here: what takes a future by value makes room for it twice.
+                let sending = pin!(upstream.send(&dispatch, &self.head, body, Some(capture.clone())));
+                self.deadlines.head(dispatch.at, sending).await
+            };
             // A node that refuses connections got nothing of the request: the next one may have it, if the body is at hand.
             let refused = match answered {
                 Ok(answer) => {
@@ -170,7 +174,7 @@ impl Call {
                 Err(failure) => return Err((failure, Some(dispatch))),
             };
             let next = upstream.dispatch_after(&dispatch);
-            let (Some(again), Some(next)) = (once_more(capture.clone()).await, next) else {
+            let (Some(again), Some(next)) = (Box::pin(once_more(capture.clone())).await, next) else {
                 return Err((refused, Some(dispatch)));
             };
             upstream.note(&dispatch, &ended(dispatch.leg(self.received), &refused));
@@ -205,16 +209,18 @@ impl Call {
         let (mut parts, body) = answer.response.into_parts();
         headers::strip_hop_by_hop(&mut parts.headers);
         parts.version = http::Version::default();
-        let (cap, grace) =
-            if leg.is_some() { (state.config.limits.body, GRACE) } else { (0, Duration::ZERO) };
-        let held = state.bytes.portion();
-        let at = dispatch.at;
-        let (mut body, capture) = Tee::counting(body, cap, held, grace, Some(dispatch.under_way), back);
+        let Dispatch { node, at, under_way, .. } = dispatch;
+        let mut body = match (report, leg) {
+            (Some(report), Some(leg)) => {
+                let (cap, held) = (state.config.limits.body, state.bytes.portion());
+                let (body, capture) = Tee::counting(body, cap, held, GRACE, Some(under_way), back);
+                // The pairing may have been cut by a stop: then nobody waits for the leg.
+                let _ = report.send(Primary::Streaming(Box::new(leg), node, at, capture));
+                body
+            }
+            _ => Tee::passing(body, under_way, back),
+        };
         self.deadlines.limit(at, &mut body);
-        if let (Some(report), Some(leg)) = (report, leg) {
-            // The pairing may have been cut by a stop: then nobody waits for the leg.
-            let _ = report.send(Primary::Streaming(Box::new(leg), dispatch.node, at, capture));
-        }
         Response::from_parts(parts, Reply::Streamed(body))
     }
 }

@@ -1,5 +1,6 @@
 //! One copy of a mirrored request: waits for a place where the shadow's are bounded, is sent, and its answer read to the end.
 
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -98,7 +99,6 @@ impl Loaded {
         let mut leg = dispatch.leg(received);
         let target = upstream.target();
         let copy = Sending { state: &state, upstream, dispatch: &dispatch, head: &head };
-        let answer = copy.answer(&mut leg, body, captured.clone());
         // A copy that goes along takes as long as its request does: its time begins when that is complete.
         let mut upload = captured.clone();
         let asked = async move {
@@ -106,7 +106,12 @@ impl Loaded {
                 let _ = crate::tee::captured(&mut upload).await;
             }
         };
-        let answered = match state.unless_cut(within(target.total_timeout, asked, answer)).await {
+        let ended = {
+            // Pinned here: what takes a future by value makes room for it twice.
+            let answer = pin!(copy.answer(&mut leg, body, captured.clone()));
+            state.unless_cut(within(target.total_timeout, asked, answer)).await
+        };
+        let answered = match ended {
             None => Err((Outcome::Shutdown, STOPPING.into())),
             Some(Ok(answered)) => answered,
             Some(Err(after)) => {
@@ -124,7 +129,7 @@ impl Loaded {
             }
         };
         if followed && matches!(leg.outcome, Outcome::ClientGone | Outcome::Reset | Outcome::Incomplete) {
-            cut_by_request(&state, &mut leg, captured).await;
+            Box::pin(cut_by_request(&state, &mut leg, captured)).await;
         }
         leg.latency_us = Some(micros(dispatch.at.elapsed()));
         leg.inflight_peak = Some(dispatch.under_way.peak());
@@ -170,8 +175,11 @@ impl Sending<'_> {
         body: UpstreamBody,
         again: Captured,
     ) -> Result<Arc<Capture>, (Outcome, String)> {
-        let sending = self.upstream.send(self.dispatch, self.head, body, Some(again));
-        let answered = match within(self.upstream.target().first_byte_timeout, async {}, sending).await {
+        let answered = {
+            let sending = pin!(self.upstream.send(self.dispatch, self.head, body, Some(again)));
+            within(self.upstream.target().first_byte_timeout, async {}, sending).await
+        };
+        let answered = match answered {
             Ok(answered) => answered,
             Err(after) => {
                 return Err((Outcome::TimedOut, format!("no answer within {} ms", after.as_millis())));

@@ -7,6 +7,7 @@
 mod again;
 mod capture;
 mod renamed;
+mod slot;
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -19,8 +20,9 @@ use http_body_util::BodyExt;
 use tokio::time::{Instant, Sleep};
 
 pub(crate) use again::{Chunks, Follow, UpstreamBody};
-pub(crate) use capture::{Capture, Captured, End, Over, captured};
+pub(crate) use capture::{Capture, End, Over};
 pub(crate) use renamed::Renamed;
+pub(crate) use slot::{Captured, captured};
 
 use self::capture::Copy;
 use crate::budget::Portion;
@@ -94,9 +96,18 @@ impl<B: Source> Tee<B> {
         (tee, receiver)
     }
 
+    /// A body of which no copy is kept; the rest as with [`counting`](Self::counting).
+    pub(crate) fn passing(inner: B, under_way: UnderWay, back: Option<Return>) -> Self {
+        let (inner, under_way) = (Some(inner), Some(under_way));
+        let mut tee =
+            Self { inner, copy: Copy::none(), grace: Duration::ZERO, under_way, back, deadline: None };
+        tee.finish_if_ended();
+        tee
+    }
+
     /// Ends the stream at `at` if its end has not come: with those trailers where there are any, else by breaking it off.
     pub(crate) fn until(&mut self, at: Instant, word: Option<HeaderMap>) {
-        if !self.copy.finished() {
+        if !self.is_end_stream() {
             let sleep = Box::pin(tokio::time::sleep_until(at));
             self.deadline = Some(Box::new(Deadline { sleep, word }));
         }

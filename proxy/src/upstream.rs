@@ -138,11 +138,11 @@ impl Upstream {
             Err(fault) => fault,
         };
         let replay = match again {
-            Some(again) if broke_without_answer(&fault) => once_more(again).await,
+            Some(again) if broke_without_answer(&fault) => Box::pin(once_more(again)).await,
             _ => None,
         };
         let Some(body) = replay else { return Err(failure(&fault, dispatch, 1)) };
-        match self.once(dispatch, head, body).await {
+        match Box::pin(self.once(dispatch, head, body)).await {
             Ok(answer) => Ok(Answer { attempts: 2, ..answer }),
             Err(fault) => Err(failure(&fault, dispatch, 2)),
         }
@@ -163,7 +163,8 @@ impl Upstream {
             let reused = pooled.is_some();
             let connection = match pooled {
                 Some(connection) => connection,
-                None => self.connect(dispatch, http2).await.map_err(Fault::Dial)?,
+                // Rare, and large: in a box it makes no request larger.
+                None => Box::pin(self.connect(dispatch, http2)).await.map_err(Fault::Dial)?,
             };
             match connection.send(request, dispatch).await {
                 Ok(answer) => return Ok(Answer { reused, ..answer }),

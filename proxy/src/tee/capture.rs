@@ -1,12 +1,12 @@
 //! What is kept of a body that streams by.
 
-use std::sync::Arc;
 use std::time::Instant;
 
 use bytes::{Bytes, BytesMut};
 use http::HeaderMap;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::mpsc;
 
+use super::slot::{Captured, Done, slot};
 use crate::budget::{Budget, Portion};
 use crate::load::UnderWay;
 
@@ -80,14 +80,6 @@ impl Capture {
     }
 }
 
-/// Where a finished [`Capture`] appears.
-pub(crate) type Captured = watch::Receiver<Option<Arc<Capture>>>;
-
-/// Waits for the capture; `None` when the tee went away without one.
-pub(crate) async fn captured(receiver: &mut Captured) -> Option<Arc<Capture>> {
-    receiver.wait_for(Option::is_some).await.ok().and_then(|capture| capture.clone())
-}
-
 /// A part of a body on its way to a follower.
 #[derive(Debug, Clone)]
 pub(crate) enum Part {
@@ -111,13 +103,18 @@ pub(crate) struct Copy {
     held: Option<Portion>,
     /// Not bounded by their number: what waits in one is in `kept` too, and over the cap all are cut.
     followers: Vec<mpsc::UnboundedSender<Part>>,
-    done: Option<watch::Sender<Option<Arc<Capture>>>>,
+    done: Option<Done>,
 }
 
 impl Copy {
     pub(crate) fn new(cap: usize, held: Portion) -> (Self, Captured) {
-        let (done, receiver) = watch::channel(None);
-        (Self { cap, held: Some(held), done: Some(done), ..Self::default() }, receiver)
+        let (done, captured) = slot();
+        (Self { cap, held: Some(held), done: Some(done), ..Self::default() }, captured)
+    }
+
+    /// A copy that keeps nothing and tells nobody.
+    pub(crate) fn none() -> Self {
+        Self { over: Some(Over::Cap), ..Self::default() }
     }
 
     /// Sends what comes from now on to a follower as well.
@@ -212,7 +209,7 @@ impl Copy {
                 inflight_peak: under_way.map(UnderWay::peak),
                 _held: held,
             };
-            done.send_replace(Some(Arc::new(capture)));
+            done.set(capture);
         }
     }
 }

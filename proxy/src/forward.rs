@@ -120,7 +120,7 @@ impl Call {
         capture: Captured,
         report: Option<oneshot::Sender<Primary>>,
     ) -> Response<Reply> {
-        match self.send(UpstreamBody::Live(body), capture).await {
+        match self.send(UpstreamBody::live(body), capture).await {
             Ok((answer, dispatch)) => self.stream(answer, dispatch, report),
             Err((failure, dispatch)) => {
                 let leg = dispatch.as_ref().map(|dispatch| dispatch.leg(self.received));

@@ -51,7 +51,7 @@ pub(crate) async fn forward(
         return no_answer(&Failure { outcome: Outcome::Refused, reason, attempts: 0 }, "", false);
     };
     let (body, _) = Tee::new(body, 0, state.bytes.portion(), std::time::Duration::ZERO);
-    let sending = upstream.send(&dispatch, &head, UpstreamBody::Live(body), None);
+    let sending = upstream.send(&dispatch, &head, UpstreamBody::live(body), None);
     let mut answer = match deadlines.head(dispatch.at, sending).await {
         Ok(answer) => answer,
         Err(failure) => {

@@ -131,10 +131,9 @@ impl Body for Follow {
 
 /// A request body for a node.
 #[derive(Debug)]
-#[allow(clippy::large_enum_variant, reason = "the large one is that of every request")]
 pub(crate) enum UpstreamBody {
-    /// The client's, as it comes.
-    Live(Tee<Incoming>),
+    /// The client's, as it comes. In a box: the HTTP library keeps room for 32 requests on each connection, and moves them a dozen times.
+    Live(Box<Tee<Incoming>>),
     /// A captured one.
     Again(Chunks),
     /// A copy of one that still comes.
@@ -143,13 +142,19 @@ pub(crate) enum UpstreamBody {
     Renamed(Box<Renamed>),
 }
 
+impl UpstreamBody {
+    pub(crate) fn live(body: Tee<Incoming>) -> Self {
+        Self::Live(Box::new(body))
+    }
+}
+
 impl Body for UpstreamBody {
     type Data = Bytes;
     type Error = Broken;
 
     fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Broken>>> {
         match self.get_mut() {
-            Self::Live(body) => Pin::new(body).poll_frame(cx),
+            Self::Live(body) => Pin::new(body.as_mut()).poll_frame(cx),
             Self::Again(body) => Pin::new(body).poll_frame(cx),
             Self::Follow(body) => Pin::new(body).poll_frame(cx),
             Self::Renamed(body) => Pin::new(&mut **body).poll_frame(cx),

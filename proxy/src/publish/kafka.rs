@@ -177,6 +177,8 @@ impl Kafka {
             .set("bootstrap.servers", &settings.brokers)
             .set("client.id", "shadowdiff")
             .set("compression.type", "zstd")
+            // Of a large tensor compression is what costs most, and higher levels save little of it.
+            .set("compression.level", "1")
             // The producer's thread competes with the proxy for its cores. Fewer, larger batches cost less; and while a batch is due on a
             // partition whose last one is not acknowledged, librdkafka polls without a pause, so batches are due later than that.
             .set("linger.ms", "300")

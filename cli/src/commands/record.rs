@@ -56,6 +56,7 @@ pub(crate) fn run(args: args::Record) -> anyhow::Result<u8> {
         rows = progress.rows,
         ledgers = progress.ledgers,
         dead_letters = progress.dead_letters,
+        duplicates = progress.duplicates,
         files = progress.files,
         "recorded"
     );

@@ -193,7 +193,8 @@ impl Segment {
 
     /// Writes down that frames up to `end` are about to be sent: after a crash they are sent as possible second copies.
     pub(super) fn will_send(&self, end: u64) -> io::Result<()> {
-        self.write_mark(SENT, end)
+        // What an earlier process sent beyond stays noted.
+        if end <= self.sent_before { Ok(()) } else { self.write_mark(SENT, end) }
     }
 
     fn write_mark(&self, at: u64, position: u64) -> io::Result<()> {

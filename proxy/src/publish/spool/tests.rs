@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use exchange::DropReason;
 
+use super::log::Log;
 use super::{Inbox, Message, Publish, Published, Refusal, Sink, Spool, SpoolError, SpoolSettings};
 use crate::publish::{Kind, Tally};
 
@@ -362,6 +363,29 @@ fn a_spool_of_another_proxy_or_of_another_kind_is_refused_by_name() {
     std::fs::write(dir.path().join(name), "something else altogether, and no spool").unwrap();
     let foreign = Spool::over(settings, Fake::new(true)).err().unwrap().to_string();
     assert!(foreign.contains(name) && foreign.contains("not a segment"), "{foreign}");
+}
+
+#[test]
+fn what_was_ever_sent_stays_marked_over_any_number_of_crashes() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut log = Log::open(dir.path(), 1 << 20).unwrap();
+    let mut frames = Vec::new();
+    for _ in 0..4 {
+        assert!(super::frame::put(Kind::Exchange, false, b"key", b"payload", &mut frames));
+    }
+    log.append(&frames, 4, &Arc::default()).unwrap();
+    let mut send = |most: usize, marked: usize| {
+        let chunk = log.next(most).unwrap().unwrap();
+        log.will_send(chunk.segment, chunk.frames.last().unwrap().1).unwrap();
+        // The process dies here.
+        std::fs::remove_file(dir.path().join("lock")).unwrap();
+        log = Log::open(dir.path(), 1 << 20).unwrap();
+        let chunk = log.next(4).unwrap().unwrap();
+        assert_eq!((chunk.again, chunk.frames.len()), (true, marked));
+    };
+    send(3, 3);
+    send(1, 3);
+    send(2, 3);
 }
 
 #[test]

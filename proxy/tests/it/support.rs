@@ -68,9 +68,13 @@ pub(crate) async fn hang() -> SocketAddr {
     serve(|_| std::future::pending()).await
 }
 
-/// An address where nobody listens.
+/// An address where nobody listens. It stays bound until the end of the process: no other test gets it meanwhile.
 pub(crate) async fn nobody() -> SocketAddr {
-    TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap()
+    let socket = tokio::net::TcpSocket::new_v4().unwrap();
+    socket.bind(SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
+    let address = socket.local_addr().unwrap();
+    std::mem::forget(socket);
+    address
 }
 
 /// Starts a server that speaks raw bytes: `script` gets each connection with its number, from 0.

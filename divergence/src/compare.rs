@@ -20,7 +20,7 @@ mod verdict;
 #[cfg(test)]
 mod tests;
 
-use crate::{Class, Decoded, Rules};
+use crate::{Class, Decoded, Kind, Rules};
 use detections::Detections;
 pub use measures::Measures;
 pub use report::{Image, Needed, Numbers, Order, OutputReport, RowFlip, Worst, report, unused};
@@ -174,6 +174,18 @@ fn paired<'a>(
     let detections = detections.map(|rule| Detections::take(rule, primary, shadow, rules));
     let detections = detections.filter_map(Result::transpose).collect::<Result<_, _>>()?;
     Ok((pairs, detections))
+}
+
+/// The tolerance units of every element of the floating outputs that both answers have, by output; nothing where their structure differs.
+/// Rankings are paired by key; embeddings, whose tolerance is another, are left out.
+pub(crate) fn tolerance_units_of(
+    primary: &Decoded,
+    shadow: &Decoded,
+    rules: &Rules,
+) -> Vec<(String, Vec<f64>)> {
+    let Ok((pairs, _)) = paired(primary, shadow, rules) else { return Vec::new() };
+    let scores = pairs.iter().filter(|pair| pair.dtype.is_float() && pair.kind != Kind::Embedding);
+    scores.map(|pair| (pair.primary.name.clone(), report::all_units(pair, rules))).collect()
 }
 
 fn structural(primary: &Decoded, shadow: &Decoded, rules: &Rules, detail: String) -> Divergence {

@@ -7,6 +7,7 @@
 //! Modules, top down: [`mod@compare`] uses [`mod@decode`], [`metric`], [`rules`], [`class`] and [`output`]; [`mod@signature`] and
 //! [`mod@decode`] use [`rules`] and [`output`]; [`rules`] uses [`output`]; all use [`json`].
 
+pub mod calibrate;
 pub mod class;
 pub mod compare;
 pub mod decode;
@@ -18,6 +19,7 @@ pub mod rules;
 pub mod signature;
 pub mod statistics;
 
+pub use calibrate::{CalibrateError, Calibration};
 pub use class::Class;
 pub use compare::{
     Change, Changed, Changes, Divergence, Measures, OutputReport, Side, changes, compare, report, unused,

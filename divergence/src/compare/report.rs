@@ -18,7 +18,7 @@ use crate::metric::distribution::{Distribution, distribution};
 use crate::metric::error::{self, Spread};
 use crate::metric::probability::{self, Distances};
 use crate::metric::text::Sequences;
-use crate::metric::{decision, image, ndcg, order, overlap, quantile, rbo, ulp};
+use crate::metric::{decision, image, ndcg, order, overlap, quantile, rbo, relative, ulp};
 use crate::{DType, Decoded, Kind, Rules};
 
 /// Everything about one output, or one group of them. What nothing defines is absent.
@@ -244,6 +244,24 @@ fn of(pair: &Pair<'_>, rules: &Rules) -> OutputReport {
         return numeric(&generation::beginning(pair, usize::MAX), rules, base);
     }
     numeric(pair, rules, base)
+}
+
+/// Tolerance units of all elements of a floating output.
+pub(super) fn all_units(pair: &Pair<'_>, rules: &Rules) -> Vec<f64> {
+    match pair.kind {
+        Kind::Ranking if !pair.primary.keys.is_empty() => {
+            each_units(&Ranked::of(pair, rules, &mut Measures::default()).shared)
+        }
+        _ if pair.primary.values.len() != pair.shadow.values.len() => {
+            each_units(&generation::beginning(pair, usize::MAX))
+        }
+        _ => each_units(pair),
+    }
+}
+
+fn each_units(pair: &Pair<'_>) -> Vec<f64> {
+    let units = |(p, s): (f64, f64)| relative::tolerance_units(p, s, (s - p).abs(), pair.tolerance.around(p));
+    pair.values().map(units).collect()
 }
 
 fn first_text(pair: &Pair<'_>) -> Option<Worst> {

@@ -47,6 +47,8 @@ pub(crate) enum Command {
     Decode(Decode),
     /// Compare two saved answers: every metric, and the tolerance it takes to pass
     Diff(Diff),
+    /// Widen tolerances to the noise between saved answers of a primary and its control
+    Calibrate(Calibrate),
     /// Show the whole path on this machine, with planted faults
     Demo(Demo),
     /// Run one demo model server
@@ -240,6 +242,27 @@ pub(crate) struct Diff {
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// Arguments of `calibrate`.
+#[derive(Debug, ClapArgs)]
+#[command(
+    after_help = "Example: shadowdiff calibrate a1.json control1.json a2.json control2.json >> shadowdiff.toml
+
+Each output gets 3 times the 99.9 % quantile of its noise, if that is wider than its tolerance. Never give answers of a
+candidate: its faults would widen the tolerance that is to find them.
+
+Exit codes: 0 done, 3 an answer cannot be decoded, 64 wrong usage, too few elements, or more noise than 10 tolerances."
+)]
+pub(crate) struct Calibrate {
+    /// Bodies of answers, the primary's and the control's in turn
+    #[arg(value_name = "PRIMARY CONTROL", required = true, num_args = 2..)]
+    pub(crate) answers: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) about: About,
+    /// Accept noise of more than 10 times the tolerance
+    #[arg(long)]
+    pub(crate) accept_noise: bool,
 }
 
 /// Arguments of `demo`.

@@ -1,6 +1,7 @@
 //! One file per sub-command.
 
 pub(crate) mod analyze;
+pub(crate) mod calibrate;
 pub(crate) mod completions;
 pub(crate) mod decode;
 pub(crate) mod demo;

@@ -35,6 +35,7 @@ fn main() -> ExitCode {
         Command::Analyze(command) => commands::analyze::run(command, args.color),
         Command::Decode(args) => commands::decode::run(args),
         Command::Diff(args) => commands::diff::run(args),
+        Command::Calibrate(args) => commands::calibrate::run(args),
         Command::Demo(command) => commands::demo::run(command, args.color),
         Command::DemoServer(args) => commands::demo_server::run(args),
         Command::Completions(args) => commands::completions::run(args),

@@ -61,7 +61,7 @@ impl Pairing {
         let state = self.state.clone();
         // The permit and the captured bodies, of the request and of the answers, count until all is published.
         let ((mut primary, answer), (body, mut shadows)) =
-            tokio::join!(primary_leg(&state, primary), self.shadows());
+            tokio::join!(primary_leg(&state, primary, self.body.clone()), self.shadows());
         let mut request = self.request(body.as_deref());
         let legs = std::iter::once(&mut primary).chain(shadows.iter_mut().map(|copied| &mut copied.leg));
         state.redaction.exchange(&mut request, legs).await;
@@ -186,6 +186,14 @@ pub(crate) fn shed(state: &State, reason: String) -> (Outcome, String) {
     (Outcome::Shed, reason)
 }
 
+/// Whether the upload has broken off, and why.
+fn broken_off(request: &Captured) -> Option<(Outcome, String)> {
+    match request.now().map(|body| &body.end) {
+        Some(End::Broken(reason)) => Some((Outcome::ClientGone, reason.clone())),
+        _ => None,
+    }
+}
+
 /// How and why the legs of a request end unsent whose body is not whole.
 pub(crate) fn not_whole(state: &State, body: &Capture) -> Option<(Outcome, String)> {
     match (&body.end, body.over) {
@@ -205,7 +213,11 @@ pub(crate) fn not_whole(state: &State, body: &Capture) -> Option<(Outcome, Strin
 }
 
 /// The primary leg once it has ended in any way, and what keeps its bytes counted.
-async fn primary_leg(state: &State, primary: oneshot::Receiver<Primary>) -> (Leg, Option<Arc<Capture>>) {
+async fn primary_leg(
+    state: &State,
+    primary: oneshot::Receiver<Primary>,
+    request: Captured,
+) -> (Leg, Option<Arc<Capture>>) {
     let gone = "the client went away before the primary answered";
     let (mut leg, node, at, mut body) = match state.unless_cut(primary).await {
         Some(Ok(Primary::Streaming(leg, node, at, body))) => (*leg, node, at, body),
@@ -222,6 +234,12 @@ async fn primary_leg(state: &State, primary: oneshot::Receiver<Primary>) -> (Leg
         leg.latency_us = Some(micros(answer.ended.saturating_duration_since(at)));
         leg.inflight_peak = answer.inflight_peak;
         state.describe_end(&node, &mut leg, answer);
+    }
+    if leg.outcome == Outcome::Incomplete
+        && let Some(ending) = broken_off(&request)
+    {
+        // A stream that its caller broke off is cut at the node too, which is no failure of the node's.
+        (leg.outcome, leg.reason) = ending;
     }
     node.note(state.primary.target(), &leg, Instant::now());
     (leg, answer)

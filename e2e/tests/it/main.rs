@@ -17,5 +17,6 @@ mod recorder_crash;
 mod reload;
 mod spool_faults;
 mod tidy;
+mod tls;
 mod wire;
 mod without_kafka;

@@ -1,4 +1,5 @@
-//! Where a finished capture appears: set once, seen by all that wait. A channel that can change its value costs each request several times as much.
+//! Where a finished capture appears: set once, seen by all that wait. A channel that can change its value costs each
+//! request several times as much.
 
 use std::sync::{Arc, OnceLock};
 
@@ -40,6 +41,13 @@ impl Drop for Done {
 /// Where a finished [`Capture`] appears.
 #[derive(Debug, Clone)]
 pub(crate) struct Captured(Arc<Slot>);
+
+impl Captured {
+    /// The capture, if it is there already.
+    pub(crate) fn now(&self) -> Option<&Arc<Capture>> {
+        self.0.capture.get()?.as_ref()
+    }
+}
 
 /// Both ends.
 pub(crate) fn slot() -> (Done, Captured) {

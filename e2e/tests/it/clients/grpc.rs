@@ -61,6 +61,6 @@ fn unary_calls_streams_deadlines_and_errors_are_as_without_the_proxy_and_recorde
             (&0.into(), &0.into()),
             "{row:?}"
         );
-        assert_eq!(row["primary_body_digest"], row["shadow_body_digest"], "{}", row["class"].clone());
+        assert_eq!(row["primary_body_digest"], row["shadow_body_digest"], "{}", row["class"]);
     }
 }

@@ -30,6 +30,8 @@ pub(crate) enum Entry {
     OursPlain,
     /// shadowdiff: every request mirrored, paired and published to Kafka.
     OursMirror,
+    /// The same with another build, `--other`.
+    OtherMirror,
 }
 
 /// What the entries are started with.
@@ -39,6 +41,7 @@ pub(crate) struct Ground {
     pub(crate) nginx: PathBuf,
     pub(crate) envoy: PathBuf,
     pub(crate) shadowdiff: PathBuf,
+    pub(crate) other: PathBuf,
     pub(crate) brokers: String,
     pub(crate) grpc: bool,
     /// More arguments of `shadowdiff proxy`.
@@ -53,7 +56,7 @@ impl Entry {
 
     /// Whether every request is to arrive at the candidate too.
     pub(crate) fn mirrors(self) -> bool {
-        matches!(self, Self::NginxMirror | Self::EnvoyMirror | Self::FloorMirror | Self::OursMirror)
+        matches!(self, Self::NginxMirror | Self::EnvoyMirror | Self::FloorMirror | Self::OursMirror | Self::OtherMirror)
     }
 
     /// Why it cannot be measured here, if so.
@@ -76,6 +79,7 @@ impl Entry {
             Self::OursPlain | Self::OursMirror => {
                 needs(&ground.shadowdiff, "cargo build --profile dist -p cli, or --shadowdiff PATH")
             }
+            Self::OtherMirror => needs(&ground.other, "--other PATH"),
             Self::Direct | Self::FloorPlain | Self::FloorMirror => None,
         }
     }
@@ -99,7 +103,7 @@ impl Entry {
                 }
                 Server::start(&std::env::current_exe()?, &args)?
             }
-            Self::OursPlain | Self::OursMirror => {
+            Self::OursPlain | Self::OursMirror | Self::OtherMirror => {
                 let (primary, candidate) = (format!("http://{primary}"), format!("http://{candidate}"));
                 let sample = if self.mirrors() { "100%" } else { "0%" };
                 let mut args =
@@ -107,7 +111,8 @@ impl Entry {
                 args.extend(["--primary", &primary, "--candidate", &candidate, "--sample", sample]);
                 args.extend(["--kafka", &ground.brokers, "--topic", "bench"]);
                 args.extend(ground.options.iter().map(String::as_str));
-                Server::start(&ground.shadowdiff, &args)?
+                let build = if self == Self::OtherMirror { &ground.other } else { &ground.shadowdiff };
+                Server::start(build, &args)?
             }
         };
         Ok(Some(server))

@@ -134,7 +134,7 @@ fn request(address: SocketAddr, body: usize, number: usize) -> Vec<u8> {
     json.extend_from_slice(b"0]}");
     json.resize(body.max(json.len()), b' ');
     let mut request = format!(
-        "POST /v1/infer?case={number} HTTP/1.1\r\nHost: {address}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n",
+        "POST /v2/models/ranker/infer?case={number} HTTP/1.1\r\nHost: {address}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n",
         json.len()
     )
     .into_bytes();

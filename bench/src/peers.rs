@@ -64,6 +64,9 @@ pub(crate) struct Args {
     /// The binary to measure; default: the one beside this.
     #[arg(long)]
     shadowdiff: Option<PathBuf>,
+    /// Another build to measure beside it, as the entry `other-mirror`.
+    #[arg(long, default_value = "shadowdiff")]
+    other: PathBuf,
     /// More arguments of `shadowdiff proxy`.
     #[arg(last = true)]
     options: Vec<String>,
@@ -82,6 +85,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
         nginx: args.nginx.clone(),
         envoy: args.envoy.clone(),
         shadowdiff: args.shadowdiff.clone().unwrap_or(beside),
+        other: args.other.clone(),
         brokers: args.brokers.clone().unwrap_or_else(|| mock.bootstrap_servers()),
         grpc: args.scenario == Scenario::Grpc,
         options: args.options.clone(),
@@ -149,6 +153,9 @@ fn measure(entry: Entry, ground: &Ground, args: &Args) -> anyhow::Result<Round> 
     }
     let used = cpu(&proxy)? - begun;
     let arrived = (primary.count()? - counts.0, candidate.count()? - counts.1);
+    if entry.mirrors() && args.scenario != Scenario::Hang {
+        ensure!(arrived.1 >= arrived.0, "{} of {} copies arrived", arrived.1, arrived.0);
+    }
     if args.scenario == Scenario::Hang {
         settled(&proxy, before);
     }

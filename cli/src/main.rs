@@ -16,6 +16,10 @@ use clap::Parser;
 
 use args::{Args, Command};
 
+/// A mirrored request allocates and frees on one worker; glibc's allocator spends twice as much on it (bench/RESULTS.md).
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     let args = match Args::try_parse() {
         Ok(args) => args,

@@ -56,7 +56,10 @@ impl Entry {
 
     /// Whether every request is to arrive at the candidate too.
     pub(crate) fn mirrors(self) -> bool {
-        matches!(self, Self::NginxMirror | Self::EnvoyMirror | Self::FloorMirror | Self::OursMirror | Self::OtherMirror)
+        matches!(
+            self,
+            Self::NginxMirror | Self::EnvoyMirror | Self::FloorMirror | Self::OursMirror | Self::OtherMirror
+        )
     }
 
     /// Why it cannot be measured here, if so.

@@ -16,6 +16,7 @@ mod real_servers;
 mod recorder_crash;
 mod reload;
 mod spool_faults;
+mod three_ways;
 mod tidy;
 mod tls;
 mod wire;

@@ -8,13 +8,13 @@ use exchange::Outcome;
 use crate::config::Target;
 use crate::grpc;
 use crate::head::Head;
-use crate::tee::{Source, Tee};
+use crate::tee::{Captured, Source, Tee, captured};
 use crate::upstream::Failure;
 
 /// When an answer must have come.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Deadlines {
-    /// From dispatch to the head of the answer.
+    /// From the end of the request to the head of the answer.
     first_byte: Option<Duration>,
     /// From dispatch to its last byte.
     total: Option<Duration>,
@@ -35,22 +35,53 @@ impl Deadlines {
         Self { first_byte, total, call, grpc: head.grpc }
     }
 
-    /// Waits for the head of an answer to a request dispatched at `at`.
+    /// Waits for the head of an answer to a request dispatched at `at`, whose body is whole when its capture is there.
     ///
     /// # Errors
     /// That of the future, or the deadline that passed first.
     pub(crate) async fn head<T>(
         &self,
         at: Instant,
+        uploaded: Captured,
         answer: impl Future<Output = Result<T, Failure>>,
     ) -> Result<T, Failure> {
-        let own = [self.first_byte, self.total].into_iter().flatten().min();
-        let own = own.map(|after| (at + after, after));
-        let Some((until, after)) = own.into_iter().chain(self.call).min() else { return answer.await };
-        tokio::time::timeout_at(until.into(), answer).await.unwrap_or_else(|_| {
-            let reason = format!("no answer within {} ms", after.as_millis());
-            Err(Failure { outcome: Outcome::TimedOut, reason, attempts: 1 })
-        })
+        tokio::select! {
+            biased;
+            answered = answer => answered,
+            after = self.passed(at, uploaded) => {
+                let reason = format!("no answer within {} ms", after.as_millis());
+                Err(Failure::new(Outcome::TimedOut, reason, 1))
+            }
+        }
+    }
+
+    /// Waits until a deadline has passed; gives how long that was.
+    async fn passed(&self, at: Instant, mut uploaded: Captured) -> Duration {
+        let total = self.total.map(|total| (at + total, total));
+        let fixed = total.into_iter().chain(self.call).min();
+        let first = match self.first_byte {
+            None => None,
+            Some(first) => {
+                // A slow upload is no fault of the node, and a stream may wait for its caller.
+                let uploaded = captured(&mut uploaded);
+                match fixed {
+                    Some((until, after)) => {
+                        if tokio::time::timeout_at(until.into(), uploaded).await.is_err() {
+                            return after;
+                        }
+                    }
+                    None => drop(uploaded.await),
+                }
+                Some((Instant::now() + first, first))
+            }
+        };
+        match fixed.into_iter().chain(first).min() {
+            None => std::future::pending().await,
+            Some((until, after)) => {
+                tokio::time::sleep_until(until.into()).await;
+                after
+            }
+        }
     }
 
     /// Ends the body of an answer at its deadline.

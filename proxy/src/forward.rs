@@ -56,7 +56,8 @@ pub(crate) async fn forward(
     let deadlines = Deadlines::new(&mut head, state.primary.target(), received);
     let head = Arc::new(head);
     let (mut body, capture) = Tee::new(body, cap, state.bytes.portion(), grace);
-    let follows = head.grpc && permit.is_some();
+    let finish = permit.is_some();
+    let follows = head.grpc && finish;
     let call = Call { state: state.clone(), head: head.clone(), worker: client.worker, received, deadlines };
     if matches!(choice, Choice::No) {
         let response = call.answer(body, capture, None).await;
@@ -98,7 +99,10 @@ pub(crate) async fn forward(
         }
         Choice::No => {}
     }
-    let response = Finish::new(call.answer(body, capture, Some(report))).await;
+    let answer = call.answer(body, capture, Some(report));
+    // One that is only recorded as shed ends with its client, like one that is not mirrored: else those that come and go pile
+    // up at the primary.
+    let response = if finish { Finish::new(answer).await } else { answer.await };
     state.answers.count(response.status().as_u16());
     response
 }
@@ -162,7 +166,7 @@ impl Call {
             let answered = {
                 // Pinned here: what takes a future by value makes room for it twice.
                 let sending = pin!(upstream.send(&dispatch, &self.head, body, Some(capture.clone())));
-                self.deadlines.head(dispatch.at, sending).await
+                self.deadlines.head(dispatch.at, capture.clone(), sending).await
             };
             // A node that refuses connections got nothing of the request: the next one may have it, if the body is at hand.
             let refused = match answered {
@@ -174,7 +178,8 @@ impl Call {
                 Err(failure) => return Err((failure, Some(dispatch))),
             };
             let next = upstream.dispatch_after(&dispatch);
-            let (Some(again), Some(next)) = (Box::pin(once_more(capture.clone())).await, next) else {
+            let (Some(again), Some(next)) = (Box::pin(once_more(capture.clone(), REPLAY_WAIT)).await, next)
+            else {
                 return Err((refused, Some(dispatch)));
             };
             upstream.note(&dispatch, &ended(dispatch.leg(self.received), &refused));
@@ -232,10 +237,10 @@ fn ended(leg: Leg, failure: &Failure) -> Leg {
 
 fn full(inflight: Option<usize>) -> Failure {
     let reason = format!("{} requests are under way on the primary, its max_inflight", inflight.unwrap_or(0));
-    Failure { outcome: Outcome::Shed, reason, attempts: 0 }
+    Failure::new(Outcome::Shed, reason, 0)
 }
 
 fn nowhere() -> Failure {
     let reason = "no node of the primary is known: its name has not been resolved".into();
-    Failure { outcome: Outcome::Refused, reason, attempts: 0 }
+    Failure::new(Outcome::Refused, reason, 0)
 }

@@ -71,6 +71,17 @@ pub(crate) fn told_later(timeout: Duration) -> HeaderValue {
     HeaderValue::from_str(&text).unwrap_or_else(|_| HeaderValue::from_static("99999999S"))
 }
 
+/// The status of a call that its server reset with that code (gRPC over HTTP/2, "HTTP2 Transport Mapping", "Errors").
+pub(crate) fn status_of(code: h2::Reason) -> u32 {
+    match code {
+        h2::Reason::CANCEL => 1,
+        h2::Reason::REFUSED_STREAM => UNAVAILABLE,
+        h2::Reason::ENHANCE_YOUR_CALM => 8,
+        h2::Reason::INADEQUATE_SECURITY => 7,
+        _ => 13,
+    }
+}
+
 /// The last word of a call that the proxy ends itself.
 pub(crate) fn word(status: u32, message: &'static str) -> HeaderMap {
     let mut word = HeaderMap::with_capacity(2);

@@ -37,7 +37,7 @@ impl Upstream {
         question: Question,
         cap: usize,
     ) -> Result<Response<Collected<Bytes>>, Failure> {
-        let broken = |reason: String| Failure { outcome: Outcome::Incomplete, reason, attempts: 1 };
+        let broken = |reason: String| Failure::new(Outcome::Incomplete, reason, 1);
         let mut request = Request::new(());
         *request.method_mut() = question.method;
         *request.headers_mut() = question.headers;

@@ -1,5 +1,5 @@
-//! The connections of one worker to one node: HTTP/1.1 connections that wait for their next request, and one HTTP/2
-//! connection that many share. Built on hyper's connections, so that a request that was never written is had back, each
+//! The connections of one worker to one node: HTTP/1.1 connections that wait for their next request, and a few HTTP/2
+//! connections that many share. Built on hyper's connections, so that a request that was never written is had back, each
 //! connection is known by name, and no target shares one with another.
 
 use std::net::SocketAddr;
@@ -20,7 +20,14 @@ const IDLE: usize = 512;
 
 /// HTTP/2 flow-control windows: with the 64 KiB of the specification a large tensor crawls.
 const STREAM_WINDOW: u32 = 2 << 20;
-const CONNECTION_WINDOW: u32 = 8 << 20;
+/// Room for 32 answers that nobody reads, before they hold up the others on their connection.
+const CONNECTION_WINDOW: u32 = 64 << 20;
+
+/// Requests under way on each HTTP/2 connection before another is made: servers commonly take 100 at once.
+const STREAMS: usize = 64;
+
+/// HTTP/2 connections of one worker to one node.
+const SHARED: usize = 16;
 
 /// How long a connection that nobody uses is kept where many share one.
 const SHARED_IDLE: Duration = Duration::from_secs(60);
@@ -45,7 +52,7 @@ impl Wire {
 #[derive(Debug)]
 pub(crate) struct Pool {
     idle: Mutex<Vec<Parked>>,
-    shared: Mutex<Option<Shared>>,
+    shared: Mutex<Vec<Shared>>,
     /// One dials at a time where the connection is shared.
     pub(crate) dialing: Semaphore,
 }
@@ -68,25 +75,35 @@ pub(crate) struct Lease {
 pub(crate) struct Shared {
     pub(crate) sender: http2::SendRequest<UpstreamBody>,
     pub(crate) wire: Arc<Wire>,
-    used: Arc<Mutex<Instant>>,
+    /// When it was last taken. Whoever has a stream on it holds a share of this.
+    pub(crate) used: Arc<Mutex<Instant>>,
 }
 
-/// A lease on its way back: whoever has read the answer to its end puts it back.
+impl Shared {
+    fn streams(&self) -> usize {
+        Arc::strong_count(&self.used) - 1
+    }
+
+    fn usable(&self, current: impl Fn(SocketAddr) -> bool) -> bool {
+        !self.sender.is_closed() && current(self.wire.peer)
+    }
+}
+
+/// A connection on its way back: whoever has read the answer to its end gives it back.
 #[derive(Debug)]
-pub(crate) struct Return {
-    lease: Lease,
-    node: Arc<NodeState>,
-    worker: usize,
+pub(crate) enum Return {
+    /// Carries one request at a time.
+    Lease { lease: Lease, node: Arc<NodeState>, worker: usize },
+    /// Carries others too; this one is counted on it while it is held.
+    Stream { _used: Arc<Mutex<Instant>> },
 }
 
 impl Return {
-    pub(crate) fn new(lease: Lease, node: Arc<NodeState>, worker: usize) -> Self {
-        Self { lease, node, worker }
-    }
-
-    /// Puts the connection back for the next request.
+    /// Lets the next request have the connection.
     pub(crate) fn back(self) {
-        self.node.pool(self.worker).park(self.lease);
+        if let Self::Lease { lease, node, worker } = self {
+            node.pool(worker).park(lease);
+        }
     }
 }
 
@@ -130,22 +147,34 @@ impl Pool {
         }
     }
 
-    /// The HTTP/2 connection, if there is one that takes requests.
+    /// The HTTP/2 connection with the fewest requests under way; `None` when it is time for another one.
     pub(crate) fn shared(&self, current: impl Fn(SocketAddr) -> bool) -> Option<Shared> {
+        self.least(current, |connections, streams| streams < STREAMS || connections >= SHARED)
+    }
+
+    /// The same where no other can be had.
+    pub(crate) fn crowded(&self, current: impl Fn(SocketAddr) -> bool) -> Option<Shared> {
+        self.least(current, |_, _| true)
+    }
+
+    fn least(
+        &self,
+        current: impl Fn(SocketAddr) -> bool,
+        takes: impl Fn(usize, usize) -> bool,
+    ) -> Option<Shared> {
         let mut shared = lock(&self.shared);
-        if shared.as_ref().is_some_and(|shared| shared.sender.is_closed() || !current(shared.wire.peer)) {
-            // What is under way on it ends there; new requests go to a new one.
-            *shared = None;
+        // What is under way on one that is let go ends there.
+        shared.retain(|shared| shared.usable(&current));
+        let found = shared.iter().min_by_key(|shared| shared.streams())?;
+        if !takes(shared.len(), found.streams()) {
+            return None;
         }
-        let found = shared.clone();
-        if let Some(found) = &found {
-            *lock(&found.used) = Instant::now();
-        }
-        found
+        *lock(&found.used) = Instant::now();
+        Some(found.clone())
     }
 
     pub(crate) fn share(&self, connection: Shared) {
-        *lock(&self.shared) = Some(connection);
+        lock(&self.shared).push(connection);
     }
 
     /// Closes what has been idle for too long or leads to an address that the node no longer has.
@@ -154,14 +183,10 @@ impl Pool {
             let closed = parked.lease.sender.is_closed();
             !closed && parked.since.elapsed() < idle && current(parked.lease.wire.peer)
         });
-        let mut shared = lock(&self.shared);
-        let over = |shared: &Shared| {
-            let idle = Arc::strong_count(&shared.used) == 1 && lock(&shared.used).elapsed() >= SHARED_IDLE;
-            idle || shared.sender.is_closed() || !current(shared.wire.peer)
-        };
-        if shared.as_ref().is_some_and(over) {
-            *shared = None;
-        }
+        lock(&self.shared).retain(|shared| {
+            let idle = shared.streams() == 0 && lock(&shared.used).elapsed() >= SHARED_IDLE;
+            !idle && shared.usable(&current)
+        });
     }
 }
 

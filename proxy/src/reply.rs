@@ -54,7 +54,7 @@ impl Body for Reply {
 /// off, else 502; to a gRPC call its own words for them.
 pub(crate) fn no_answer(failure: &Failure, node: &str, is_grpc: bool) -> Response<Reply> {
     if is_grpc {
-        return call_failed(failure.outcome);
+        return call_failed(failure);
     }
     let primary = "the primary did not answer";
     let (status, error) = match failure.outcome {
@@ -74,9 +74,10 @@ pub(crate) fn no_answer(failure: &Failure, node: &str, is_grpc: bool) -> Respons
 }
 
 /// A call's answer that has nothing but its status.
-fn call_failed(outcome: Outcome) -> Response<Reply> {
-    let word = match outcome {
-        Outcome::TimedOut => grpc::word(grpc::DEADLINE_EXCEEDED, "Deadline Exceeded"),
+fn call_failed(failure: &Failure) -> Response<Reply> {
+    let word = match (failure.outcome, failure.reset) {
+        (Outcome::TimedOut, _) => grpc::word(grpc::DEADLINE_EXCEEDED, "Deadline Exceeded"),
+        (_, Some(code)) => grpc::word(grpc::status_of(code), "the primary reset the call"),
         _ => grpc::word(grpc::UNAVAILABLE, "the primary did not answer"),
     };
     let mut response = Response::new(Reply::Own(Full::default()));

@@ -101,11 +101,7 @@ impl Loaded {
         let copy = Sending { state: &state, upstream, dispatch: &dispatch, head: &head };
         // A copy that goes along takes as long as its request does: its time begins when that is complete.
         let mut upload = captured.clone();
-        let asked = async move {
-            if followed {
-                let _ = crate::tee::captured(&mut upload).await;
-            }
-        };
+        let asked = async move { drop(crate::tee::captured(&mut upload).await) };
         let ended = {
             // Pinned here: what takes a future by value makes room for it twice.
             let answer = pin!(copy.answer(&mut leg, body, captured.clone()));
@@ -176,8 +172,10 @@ impl Sending<'_> {
         again: Captured,
     ) -> Result<Arc<Capture>, (Outcome, String)> {
         let answered = {
+            let mut upload = again.clone();
+            let uploaded = async move { drop(captured(&mut upload).await) };
             let sending = pin!(self.upstream.send(self.dispatch, self.head, body, Some(again)));
-            within(self.upstream.target().first_byte_timeout, async {}, sending).await
+            within(self.upstream.target().first_byte_timeout, uploaded, sending).await
         };
         let answered = match answered {
             Ok(answered) => answered,
@@ -216,8 +214,9 @@ pub(crate) fn ending(answer: &Capture) -> (Outcome, String) {
         End::Complete => (Outcome::Answered, String::new()),
         End::Broken(reason) => (Outcome::Incomplete, reason.clone()),
         End::TimedOut => (Outcome::TimedOut, "the deadline passed before the end of the answer".into()),
+        // No failure of the node's, which had not ended its answer.
         End::Abandoned => {
-            (Outcome::Incomplete, "the client went away and the rest did not come in time".into())
+            (Outcome::ClientGone, "the client went away and the rest did not come in time".into())
         }
     }
 }

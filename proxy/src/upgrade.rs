@@ -16,6 +16,7 @@ use crate::head::Head;
 use crate::headers;
 use crate::reply::{Reply, no_answer};
 use crate::state::State;
+use crate::tee::Captured;
 use crate::tee::{Tee, UpstreamBody};
 use crate::upstream::Failure;
 
@@ -48,11 +49,11 @@ pub(crate) async fn forward(
     state.control.sampler.plan().run.account.skipped(SkipReason::Upgrade);
     let Some(dispatch) = upstream.dispatch(client.worker, &head.headers) else {
         let reason = "no node of the primary is known: its name has not been resolved".into();
-        return no_answer(&Failure { outcome: Outcome::Refused, reason, attempts: 0 }, "", false);
+        return no_answer(&Failure::new(Outcome::Refused, reason, 0), "", false);
     };
     let (body, _) = Tee::new(body, 0, state.bytes.portion(), std::time::Duration::ZERO);
     let sending = upstream.send(&dispatch, &head, UpstreamBody::live(body), None);
-    let mut answer = match deadlines.head(dispatch.at, sending).await {
+    let mut answer = match deadlines.head(dispatch.at, Captured::none(), sending).await {
         Ok(answer) => answer,
         Err(failure) => {
             state.answers.count(StatusCode::BAD_GATEWAY.as_u16());

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use exchange::leg::HttpVersion;
 use exchange::{Leg, Outcome};
-use http::{HeaderMap, Request, Response, Version};
+use http::{HeaderMap, Method, Request, Response, StatusCode, Version};
 use hyper::body::Incoming;
 use hyper::client::conn::TrySendError;
 use rustls::pki_types::ServerName;
@@ -27,8 +27,14 @@ use crate::tee::{Captured, Chunks, UpstreamBody, captured};
 /// How long to wait for the rest of an upload before it can be sent again.
 pub(crate) const REPLAY_WAIT: Duration = Duration::from_secs(5);
 
+/// The same of a gRPC call: the stream of one that is not unary stays open until its caller has been told.
+const CALL_WAIT: Duration = Duration::from_millis(100);
+
 /// Waiting connections that turn out to be closed, before a new one is made.
 const STALE: usize = 8;
+
+/// Answers that have no body, whatever their head says.
+const BODILESS: [StatusCode; 2] = [StatusCode::NO_CONTENT, StatusCode::NOT_MODIFIED];
 
 /// A target: its nodes and how they are reached.
 #[derive(Debug)]
@@ -72,6 +78,14 @@ pub(crate) struct Failure {
     pub(crate) outcome: Outcome,
     pub(crate) reason: String,
     pub(crate) attempts: u32,
+    /// Of an HTTP/2 stream that the node reset.
+    pub(crate) reset: Option<h2::Reason>,
+}
+
+impl Failure {
+    pub(crate) fn new(outcome: Outcome, reason: String, attempts: u32) -> Self {
+        Self { outcome, reason, attempts, reset: None }
+    }
 }
 
 /// What went wrong with one try.
@@ -124,8 +138,8 @@ impl Upstream {
     }
 
     /// Sends a request and waits for the head of the answer. `again` is where the body appears when it has been captured: with
-    /// it the request is sent once more if the connection broke before a byte of an answer, as a pooled
-    /// connection does that the server has just closed.
+    /// it the request is sent once more if the connection had been used before and broke before a byte of an answer, as one
+    /// does that the server has just closed, or if the node says that it has not looked at the request.
     pub(crate) async fn send(
         &self,
         dispatch: &Dispatch,
@@ -138,7 +152,9 @@ impl Upstream {
             Err(fault) => fault,
         };
         let replay = match again {
-            Some(again) if broke_without_answer(&fault) => Box::pin(once_more(again)).await,
+            Some(again) if fault.is_to_be_repeated() => {
+                Box::pin(once_more(again, if head.grpc { CALL_WAIT } else { REPLAY_WAIT })).await
+            }
             _ => None,
         };
         let Some(body) = replay else { return Err(failure(&fault, dispatch, 1)) };
@@ -160,11 +176,10 @@ impl Upstream {
         let http2 = head.http2_for(self.target());
         for attempt in 0.. {
             let pooled = if attempt < STALE { self.pooled(dispatch, http2) } else { None };
-            let reused = pooled.is_some();
-            let connection = match pooled {
-                Some(connection) => connection,
+            let (connection, reused) = match pooled {
+                Some(connection) => (connection, true),
                 // Rare, and large: in a box it makes no request larger.
-                None => Box::pin(self.connect(dispatch, http2)).await.map_err(Fault::Dial)?,
+                None => Box::pin(self.connected(dispatch, http2)).await.map_err(Fault::Dial)?,
             };
             match connection.send(request, dispatch).await {
                 Ok(answer) => return Ok(Answer { reused, ..answer }),
@@ -187,22 +202,39 @@ impl Upstream {
         }
     }
 
-    async fn connect(&self, dispatch: &Dispatch, http2: bool) -> Result<Connection, DialError> {
+    /// A connection within the time for one, the wait for whoever makes one included, and whether it has carried requests before.
+    async fn connected(&self, dispatch: &Dispatch, http2: bool) -> Result<(Connection, bool), DialError> {
+        let within = self.target().connect_timeout;
+        let connecting = self.connect(dispatch, http2);
+        tokio::time::timeout(within, connecting).await.unwrap_or(Err(DialError::TimedOut(within)))
+    }
+
+    async fn connect(&self, dispatch: &Dispatch, http2: bool) -> Result<(Connection, bool), DialError> {
         if !http2 {
             let (stream, local, peer) = self.dial(&dispatch.node, http2).await?;
-            return pool::http1_on(stream, local, peer).await.map(Connection::Own);
+            return Ok((Connection::Own(pool::http1_on(stream, local, peer).await?), false));
         }
         let pool = dispatch.node.pool(dispatch.worker);
         let turn = pool.dialing.acquire().await;
         // Whoever had the turn before may have made the connection.
         if let Some(connection) = self.pooled(dispatch, http2) {
-            return Ok(connection);
+            return Ok((connection, true));
         }
-        let (stream, local, peer) = self.dial(&dispatch.node, http2).await?;
-        let shared = pool::http2_on(stream, local, peer).await?;
+        let made = match self.dial(&dispatch.node, http2).await {
+            Ok((stream, local, peer)) => pool::http2_on(stream, local, peer).await,
+            Err(error) => Err(error),
+        };
+        let shared = match made {
+            Ok(shared) => shared,
+            // A node that takes no more connections may still take more requests.
+            Err(error) => {
+                let crowded = pool.crowded(|peer| dispatch.node.has(peer)).ok_or(error)?;
+                return Ok((Connection::Shared(crowded), true));
+            }
+        };
         pool.share(shared.clone());
         drop(turn);
-        Ok(Connection::Shared(shared))
+        Ok((Connection::Shared(shared), false))
     }
 
     /// Makes a connection to a node.
@@ -260,15 +292,20 @@ impl Connection {
         match self {
             Self::Own(mut lease) => {
                 let number = lease.wire.number();
+                let bodiless = request.method() == Method::HEAD;
                 let response = lease.sender.try_send_request(request).await?;
                 let wire = lease.wire.clone();
-                let back = Some(Return::new(lease, dispatch.node.clone(), dispatch.worker));
+                // There are servers that send a body all the same, which the next request would take for its answer.
+                let bodiless = bodiless || BODILESS.contains(&response.status());
+                let (node, worker) = (dispatch.node.clone(), dispatch.worker);
+                let back = (!bodiless).then_some(Return::Lease { lease, node, worker });
                 Ok(Answer { response, attempts: 1, wire, number, reused: false, back })
             }
             Self::Shared(mut shared) => {
                 let number = shared.wire.number();
                 let response = shared.sender.try_send_request(request).await?;
-                Ok(Answer { response, attempts: 1, wire: shared.wire, number, reused: false, back: None })
+                let back = Some(Return::Stream { _used: shared.used });
+                Ok(Answer { response, attempts: 1, wire: shared.wire, number, reused: false, back })
             }
         }
     }
@@ -317,8 +354,8 @@ impl Answer {
 }
 
 /// The body as it was captured, once its upload is complete.
-pub(crate) async fn once_more(mut body: Captured) -> Option<UpstreamBody> {
-    let capture = tokio::time::timeout(REPLAY_WAIT, captured(&mut body)).await.ok().flatten()?;
+pub(crate) async fn once_more(mut body: Captured, wait: Duration) -> Option<UpstreamBody> {
+    let capture = tokio::time::timeout(wait, captured(&mut body)).await.ok().flatten()?;
     capture.whole().then(|| UpstreamBody::Again(Chunks::new(capture)))
 }
 
@@ -327,12 +364,35 @@ pub(crate) fn micros(duration: Duration) -> i64 {
     i64::try_from(duration.as_micros()).unwrap_or(i64::MAX)
 }
 
-fn broke_without_answer(fault: &Fault) -> bool {
-    match fault {
-        Fault::Dial(_) => false,
-        // What cannot be parsed is an answer, and would be one again.
-        Fault::Http { error, .. } => !error.is_parse() && !ended_by_body(error),
+impl Fault {
+    /// Whether the request may be sent once more: a connection that waited too long broke under it (RFC 9110 section 9.2.2), or
+    /// the node says that it has not looked at it (RFC 9113 section 8.7). Another break may come of the request itself.
+    fn is_to_be_repeated(&self) -> bool {
+        match self {
+            Self::Dial(_) => false,
+            // The node broke the protocol, so the library closed the connection, with all that was under way on it.
+            Self::Http { error, .. }
+                if h2_error(error).is_some_and(|error| error.is_go_away() && !error.is_remote()) =>
+            {
+                true
+            }
+            Self::Http { error, reused } => match reset(error) {
+                Some((reason, by_connection)) => reason == h2::Reason::REFUSED_STREAM || by_connection,
+                // What cannot be parsed is an answer, and would be one again.
+                None => *reused && !error.is_parse() && !ended_by_body(error),
+            },
+        }
     }
+}
+
+/// The code of an HTTP/2 error that the node sent, and whether that was of the whole connection.
+fn reset(error: &hyper::Error) -> Option<(h2::Reason, bool)> {
+    let error = h2_error(error).filter(|error| error.is_remote())?;
+    Some((error.reason()?, error.is_go_away()))
+}
+
+fn h2_error(error: &hyper::Error) -> Option<&h2::Error> {
+    error.source()?.downcast_ref()
 }
 
 /// Whether the request's own body broke off.
@@ -357,5 +417,11 @@ fn failure(fault: &Fault, dispatch: &Dispatch, attempts: u32) -> Failure {
         }
     }
     let attempts = if outcome == Outcome::Refused { 0 } else { attempts };
-    Failure { outcome, reason, attempts }
+    let reset = match fault {
+        Fault::Http { error, .. } => {
+            reset(error).filter(|(_, by_connection)| !by_connection).map(|(code, _)| code)
+        }
+        Fault::Dial(_) => None,
+    };
+    Failure { outcome, reason, attempts, reset }
 }

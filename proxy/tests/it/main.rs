@@ -17,3 +17,4 @@ mod selftest;
 mod support;
 mod traces;
 mod transparency;
+mod upstreams;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use exchange::{Leg, Outcome};
-use http::{Method, Request, Response, StatusCode};
+use http::{Request, Response};
 use hyper::body::{Body, Incoming};
 use tokio::sync::oneshot;
 
@@ -15,7 +15,8 @@ use crate::deadline::Deadlines;
 use crate::finish::Finish;
 use crate::head::Head;
 use crate::mirror::{self, Pairing, Primary};
-use crate::reply::{self, Reply, no_answer};
+use crate::refuse::refused;
+use crate::reply::{Reply, no_answer};
 use crate::sample::{Choice, Chosen};
 use crate::state::State;
 use crate::tee::{Captured, Tee, UpstreamBody};
@@ -35,9 +36,8 @@ pub(crate) async fn forward(
     client: Arc<Client>,
 ) -> Response<Reply> {
     let received = Instant::now();
-    if request.method() == Method::CONNECT {
-        let error = serde_json::json!({"error": "CONNECT is not supported: this is a reverse proxy"});
-        return reply::json(StatusCode::NOT_IMPLEMENTED, &error);
+    if let Some(refused) = refused(&state, &request) {
+        return refused;
     }
     if upgrade::is_asked(&request) {
         return Box::pin(upgrade::forward(state, request, client, received)).await;

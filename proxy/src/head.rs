@@ -35,12 +35,12 @@ impl Head {
         headers::strip_hop_by_hop(&mut headers);
         if http2 {
             join_cookies(&mut headers);
-            if let Some(authority) = parts.uri.authority()
-                && !headers.contains_key(HOST)
-                && let Ok(host) = HeaderValue::from_str(authority.as_str())
-            {
-                headers.insert(HOST, host);
-            }
+        }
+        // It says whom the request is for, whatever `Host` says (RFC 9112 section 3.2.2, RFC 9113 section 8.3.1).
+        if let Some(authority) = parts.uri.authority()
+            && let Ok(host) = HeaderValue::from_str(authority.as_str())
+        {
+            headers.insert(HOST, host);
         }
         let path = parts.uri.into_parts().path_and_query;
         let path = path.unwrap_or_else(|| PathAndQuery::from_static("/"));

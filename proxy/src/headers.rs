@@ -1,7 +1,10 @@
 //! Which headers go on, and the ids among those that are recorded.
 
 use exchange::Pairs;
-use http::header::{CONNECTION, CONTENT_LENGTH, EXPECT, HeaderName, TE, TRANSFER_ENCODING, UPGRADE};
+use http::header::{
+    AUTHORIZATION, CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, COOKIE, EXPECT, HOST,
+    HeaderName, TE, TRANSFER_ENCODING, UPGRADE,
+};
 use http::{HeaderMap, HeaderValue};
 
 use crate::redact::REDACTED;
@@ -16,6 +19,11 @@ const LOCAL: [HeaderName; 7] = [
     HeaderName::from_static("keep-alive"),
     HeaderName::from_static("proxy-connection"),
 ];
+
+/// Those that are for the receiver of the request whatever `Connection` says (RFC 9110 section 7.6.1): without them it would be
+/// another request.
+const WHOLE_WAY: [HeaderName; 6] =
+    [HOST, AUTHORIZATION, COOKIE, CONTENT_LENGTH, CONTENT_TYPE, CONTENT_ENCODING];
 
 /// Whether the list in a header has that token.
 pub(crate) fn lists(headers: &HeaderMap, name: HeaderName, token: &str) -> bool {
@@ -35,7 +43,10 @@ pub(crate) fn strip_hop_by_hop(headers: &mut HeaderMap) {
     }
     // Of a chunked body it says nothing (RFC 9112 section 6.3), and the HTTP library would frame the body by it.
     let chunked = headers.contains_key(TRANSFER_ENCODING);
-    let named: Vec<HeaderName> = tokens(headers, CONNECTION).filter_map(|name| name.parse().ok()).collect();
+    let named: Vec<HeaderName> = tokens(headers, CONNECTION)
+        .filter_map(|name| name.parse().ok())
+        .filter(|name| !WHOLE_WAY.contains(name))
+        .collect();
     let trailers = lists(headers, TE, "trailers");
     let all = std::mem::take(headers);
     // Removing them one by one would move others into their places.

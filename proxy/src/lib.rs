@@ -40,6 +40,7 @@ mod pool;
 mod probe;
 pub mod publish;
 mod redact;
+mod refuse;
 mod reply;
 pub mod resolve;
 mod rewrite;

@@ -11,6 +11,7 @@ mod identity;
 mod protocols;
 mod redaction;
 mod release;
+mod requests;
 mod rewrite;
 mod sampling;
 mod selftest;

@@ -39,7 +39,7 @@ async fn http2_clients_are_served_by_http1_nodes_on_the_same_port() {
 }
 
 /// A server that tells what it was sent first, and gives that answer.
-async fn told(answer: &'static [u8]) -> (SocketAddr, oneshot::Receiver<String>) {
+pub(crate) async fn told(answer: &'static [u8]) -> (SocketAddr, oneshot::Receiver<String>) {
     let (tell, told) = oneshot::channel();
     let tell = Arc::new(Mutex::new(Some(tell)));
     let server = raw(move |mut stream, _| {

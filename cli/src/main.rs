@@ -5,6 +5,7 @@
 mod args;
 mod commands;
 mod config;
+mod descriptors;
 mod exit;
 mod folder;
 mod logging;

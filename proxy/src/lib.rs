@@ -51,6 +51,7 @@ mod shadow;
 mod state;
 mod tee;
 mod traces;
+mod unused;
 mod upgrade;
 mod upstream;
 mod worker;

@@ -20,9 +20,13 @@ use crate::client::Client;
 use crate::forward;
 use crate::idle::Watched;
 use crate::state::State;
+use crate::unused::{Counted, Requests};
 
 /// How long nothing may move on a client's connection in the middle of a request or an answer; more where the primary may take longer.
 const IDLE: Duration = Duration::from_secs(600);
+
+/// An HTTP/2 connection without a request is closed after so many times what a client may take to send a head.
+const UNUSED: u32 = 5;
 
 /// Pause after a failed accept: out of descriptors, it would fail again at once.
 pub(crate) const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
@@ -53,13 +57,14 @@ enum Spoken {
 /// Serves a connection until it ends, or after a stop until what is under way on it has ended, or until nothing moves on it. The two kinds of
 /// connection are alike in their methods and share no trait.
 macro_rules! served {
-    ($connection:ident, $stop:ident, $idle:expr) => {{
+    ($connection:ident, $stop:ident, $idle:expr, $unused:expr) => {{
         let mut connection = std::pin::pin!($connection);
         let mut idle = std::pin::pin!($idle);
         tokio::select! {
             ended = connection.as_mut() => return ended.map_err(Into::into),
             () = idle.as_mut() => return Err("nothing moves on it: it is closed".into()),
             () = $stop.cancelled() => connection.as_mut().graceful_shutdown(),
+            () = $unused => connection.as_mut().graceful_shutdown(),
         }
         tokio::select! {
             ended = connection => ended.map_err(Into::into),
@@ -153,9 +158,14 @@ impl Worker {
         let (streams, head_bytes, head_timeout) =
             (listener.streams, listener.head_bytes, listener.head_timeout);
         let stop = state.stop.clone();
+        let requests = Requests::default();
+        let counted = requests.clone();
         let service = service_fn(move |request| {
-            let (state, client) = (state.clone(), client.clone());
-            async move { Ok::<_, Infallible>(forward::forward(state, request, client).await) }
+            let (state, client, _request) = (state.clone(), client.clone(), counted.begin());
+            async move {
+                let response = forward::forward(state, request, client).await;
+                Ok::<_, Infallible>(response.map(|body| Counted { body, _request }))
+            }
         });
         let stream = TokioIo::new(stream);
         match spoken {
@@ -168,7 +178,8 @@ impl Worker {
                     .half_close(true)
                     .serve_connection(stream, service)
                     .with_upgrades();
-                served!(connection, stop, moved.idle(idle))
+                // The library closes it when the next head does not come.
+                served!(connection, stop, moved.idle(idle), std::future::pending::<()>())
             }
             Spoken::Http2 => {
                 let connection = http2::Builder::new(TokioExecutor::new())
@@ -181,7 +192,8 @@ impl Worker {
                     .keep_alive_interval(Some(Duration::from_secs(60)))
                     .keep_alive_timeout(Duration::from_secs(20))
                     .serve_connection(stream, service);
-                served!(connection, stop, moved.idle(idle))
+                // Shares of the service and of this.
+                served!(connection, stop, moved.idle(idle), requests.unused(head_timeout * UNUSED, 2))
             }
         }
     }

@@ -15,12 +15,12 @@ use crate::config::resolve::{Destination, Threads};
 use crate::config::{file, record, resolve};
 use crate::exit::Usage;
 use crate::signals::{Again, Stop};
-use crate::{args, folder, logging};
+use crate::{args, descriptors, folder, logging};
 use reload::Reload;
 
 pub(crate) fn run(args: args::Proxy) -> anyhow::Result<u8> {
     let (file, tables) = file::read_with_tables(args.config.as_deref())?;
-    let resolved = resolve::proxy(&args, &file, &hostname()).map_err(Usage::of)?;
+    let mut resolved = resolve::proxy(&args, &file, &hostname()).map_err(Usage::of)?;
     if resolved.config.redaction.key.as_ref().is_some_and(|key| !key.is_lasting()) {
         tracing::warn!(
             "hashes of [redact] are equal within this start of this proxy only: name a key_file or key_env"
@@ -29,6 +29,7 @@ pub(crate) fn run(args: args::Proxy) -> anyhow::Result<u8> {
     if let Some(format) = args.self_test {
         return self_test(&resolved.config, resolved.ask, format);
     }
+    descriptors::fit(&mut resolved.config);
     let listeners = (listeners(resolved.listen, resolved.threads)?, bind(resolved.admin, "admin")?);
     let mut recording = None;
     let publisher: Arc<dyn Publish> = match &resolved.to {

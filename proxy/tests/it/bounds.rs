@@ -7,7 +7,7 @@ use exchange::{DropReason, Item, Outcome};
 
 use tokio::io::AsyncReadExt;
 
-use crate::support::{Kept, Proxy, config, echo, full, hang, send, serve, write};
+use crate::support::{Kept, Proxy, config, echo, eventually, full, hang, send, serve, write};
 
 #[tokio::test]
 async fn a_body_over_the_cap_is_forwarded_whole_and_not_mirrored() {
@@ -119,6 +119,27 @@ async fn a_client_that_does_not_finish_its_head_is_let_go() {
         let _ = client.read_to_end(&mut rest).await;
         assert!(rest.is_empty() || rest.starts_with(b"HTTP/1.1 408"), "{rest:?}");
     }
+}
+
+#[tokio::test]
+async fn an_http2_connection_without_a_request_is_let_go_and_one_with_a_stream_is_not() {
+    let node = crate::calls::echo().await;
+    let mut config = config(node, node);
+    config.listener.head_timeout = Duration::from_millis(20);
+    let proxy = Proxy::with(config, Kept::default()).await;
+    let (mut body, rest) = crate::calls::pieces();
+    let mut streaming = crate::calls::connect(proxy.address).await;
+    let call = crate::calls::call(proxy.address, crate::calls::INFER, rest);
+    let stream = tokio::spawn(streaming.send_request(call));
+    let unused = crate::calls::connect(proxy.address).await;
+    eventually(|| unused.is_closed().then_some(())).await;
+    assert!(!streaming.is_closed());
+    body.send_data(crate::calls::message(b"late")).await.unwrap();
+    drop(body);
+    let answer = crate::calls::outcome(stream.await.unwrap().unwrap()).await;
+    assert_eq!(answer, ("0".into(), crate::calls::message(b"late")));
+    eventually(|| streaming.is_closed().then_some(())).await;
+    proxy.stop().await;
 }
 
 #[tokio::test]

@@ -132,11 +132,14 @@ pub struct Output {
     pub dtype: DType,
     /// Shape; empty for a scalar.
     pub shape: Vec<u64>,
+    /// How the elements lie where rows differ in length or lack a value, which no shape says: the lengths of all arrays from the
+    /// outside in, or the row of each element. Empty where `shape` says it all.
+    pub nesting: Vec<u64>,
     /// Elements, row-major, as 64-bit floats; empty for [`DType::Bytes`]. A JSON `null` is NaN here and counted in `nulls`.
     pub values: Vec<f64>,
     /// Elements as exact integers where a 64-bit float could not hold every one of them (beyond 2^53).
     pub exact: Option<Vec<i128>>,
-    /// Elements of a [`DType::Bytes`] output as text (invalid UTF-8 replaced).
+    /// Elements of a [`DType::Bytes`] output as text; a byte that is no UTF-8 is U+FFFD and two hex digits.
     pub text: Vec<String>,
     /// How many elements were JSON `null`.
     pub nulls: usize,
@@ -155,6 +158,7 @@ impl Output {
             kind: Kind::Tensor,
             dtype,
             shape,
+            nesting: Vec::new(),
             values: Vec::new(),
             exact: None,
             text: Vec::new(),

@@ -128,6 +128,7 @@ fn digest(hasher: &mut Xxh3, output: &Output) {
     hasher.update(output.dtype.as_str().as_bytes());
     hasher.update(&(output.shape.len() as u64).to_le_bytes());
     output.shape.iter().for_each(|dimension| hasher.update(&dimension.to_le_bytes()));
+    output.nesting.iter().for_each(|length| hasher.update(&length.to_le_bytes()));
     hasher.update(&(output.values.len() as u64).to_le_bytes());
     let mut buffer = Vec::with_capacity(8 * BLOCK);
     for chunk in output.values.chunks(BLOCK) {

@@ -188,9 +188,11 @@ impl Elements {
 
     fn add_float(&mut self, pair: &Pair<'_>, (p, s): (f64, f64), beyond: bool) {
         let (fp, fs) = (p.abs().max(pair.floor), s.abs().max(pair.floor));
+        // Of two that pass the largest number, the logarithms tell which is larger.
         let ratio = if fp == 0.0 && fs == 0.0 { 1.0 } else { (fs / fp).max(fp / fs) };
+        let (ratio, past) = (ratio.min(f64::MAX), ratio == f64::INFINITY);
         let counts = beyond && p.abs() > pair.floor;
-        if ratio > self.ratio || (counts && ratio > self.ratio_of_beyond) {
+        if past || ratio > self.ratio || (counts && ratio > self.ratio_of_beyond) {
             let log = relative::log10_ratio(p, s, pair.floor);
             if let Some(log) = log {
                 self.ratio = self.ratio.max(ratio);

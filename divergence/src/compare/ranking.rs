@@ -105,12 +105,17 @@ impl<'a> Side<'a> {
     /// Whether the other side lacks an item of this one: a near tie where every such item is within noise of the last one listed, which
     /// the next run may list instead.
     fn lost(&self, other: &Side<'_>, noise: impl Fn(f64) -> f64) -> Option<Flip> {
-        let lost = self
+        let lost: Vec<f64> = self
             .keys
             .iter()
             .filter(|key| !other.scores.contains_key(*key))
-            .filter_map(|key| self.scores.get(key));
-        let best = lost.copied().reduce(f64::max)?;
+            .filter_map(|key| self.scores.get(key).copied())
+            .collect();
+        let best = lost.iter().copied().reduce(f64::max)?;
+        if lost.len() == self.keys.len() {
+            // Nothing is left to be a tie with.
+            return Some(Flip::Real);
+        }
         let last = self.keys.last().and_then(|key| self.scores.get(key)).copied()?;
         let apart = best - noise(best) > last + noise(last);
         Some(if apart || !self.has_scores { Flip::Real } else { Flip::NearTie })

@@ -82,8 +82,56 @@ pub(super) fn pair<'a>(
             _ => {}
         }
         let (Some(one), Some(other)) = (left.next(), right.next()) else { return Ok(pairs) };
-        pairs.push(matched(one, other, declared, rules)?);
+        let pair = matched(one, other, declared, rules)?;
+        if pair.kind == Kind::Ranking
+            && pair.primary.shape.len().max(pair.shadow.shape.len()) > 1
+            && keyed(&pair)
+        {
+            pairs.extend(rows(&pair)?);
+        } else {
+            pairs.push(pair);
+        }
     }
+}
+
+fn keyed(pair: &Pair<'_>) -> bool {
+    !pair.primary.keys.is_empty() || !pair.shadow.keys.is_empty()
+}
+
+/// A ranking for each row: the same items may stand in several.
+fn rows(pair: &Pair<'_>) -> Result<Vec<Pair<'static>>, String> {
+    let (one, other) = (row_outputs(&pair.primary), row_outputs(&pair.shadow));
+    if one.len() != other.len() {
+        return Err(format!("shape:{} {}/{} rows", shortened(&pair.primary.name), one.len(), other.len()));
+    }
+    let rows = one.into_iter().zip(other).enumerate();
+    Ok(rows.map(|(row, (one, other))| Pair { at_row: Some(row as u64), ..pair.with(one, other) }).collect())
+}
+
+/// The items of each row, without those that fill it up, which have an empty key.
+fn row_outputs(output: &Output) -> Vec<Output> {
+    let count = output.shape.first().and_then(|rows| usize::try_from(*rows).ok()).unwrap_or(0).max(1);
+    let width = (output.keys.len() / count).max(1);
+    let row = |(number, keys): (usize, &[String])| {
+        let items: Vec<usize> = keys
+            .iter()
+            .enumerate()
+            .filter(|(_, key)| !key.is_empty())
+            .map(|(at, _)| number * width + at)
+            .collect();
+        Output {
+            kind: output.kind,
+            values: items.iter().filter_map(|at| output.values.get(*at).copied()).collect(),
+            keys: items.iter().map(|at| output.keys[*at].clone()).collect(),
+            exact: output
+                .exact
+                .as_ref()
+                .map(|exact| items.iter().filter_map(|at| exact.get(*at).copied()).collect()),
+            printed: output.printed,
+            ..Output::new(output.name.clone(), output.dtype, vec![items.len() as u64])
+        }
+    };
+    output.keys.chunks(width).enumerate().map(row).collect()
 }
 
 fn compared<'a>(
@@ -118,6 +166,9 @@ pub(super) fn matched<'a>(
     if !lists && primary.shape != shadow.shape {
         let (one, other) = (shape_text(&primary.shape), shape_text(&shadow.shape));
         return Err(format!("shape:{name} {one}/{other}"));
+    }
+    if !lists && primary.nesting != shadow.nesting {
+        return Err(format!("shape:{name} rows of other lengths, or other rows"));
     }
     let Some(dtype) = common(primary.dtype, shadow.dtype, declared) else {
         return Err(format!("dtype:{name} {}/{}", primary.dtype.as_str(), shadow.dtype.as_str()));

@@ -178,7 +178,7 @@ impl Judge<'_> {
     /// Judges scores that are paired by what they belong to.
     fn ranking(&mut self, pair: &Pair<'_>) {
         let ranked = Ranked::of(pair, self.rules, &mut self.divergence.measures);
-        let place = || Place { output: pair.primary.name.clone(), index: 0, row: None };
+        let place = || Place { output: pair.primary.name.clone(), index: 0, row: pair.at_row };
         let totals = &mut self.totals;
         let moved = ranked.membership.is_some() || ranked.reordered;
         totals.differs |= moved;

@@ -1,6 +1,8 @@
 //! Walking the fields of a protobuf message where it lies, so that tensors are not copied on the way
 //! (<https://protobuf.dev/programming-guides/encoding/>).
 
+use std::fmt::Write as _;
+
 use super::fault::Undecodable;
 
 /// The value of a field, by its wire type.
@@ -21,9 +23,9 @@ impl<'a> Wire<'a> {
         }
     }
 
-    /// Text; invalid UTF-8 is replaced.
+    /// Text; what is no UTF-8 is [escaped](escaped).
     pub(super) fn text(self) -> Result<String, Undecodable> {
-        self.bytes().map(|bytes| String::from_utf8_lossy(bytes).into_owned())
+        self.bytes().map(escaped)
     }
 
     /// A number of a type coded as varint.
@@ -33,6 +35,26 @@ impl<'a> Wire<'a> {
             _ => Err(BROKEN),
         }
     }
+}
+
+/// Bytes as text. A byte that belongs to no UTF-8 character is U+FFFD and two hex digits, and U+FFFD itself is doubled, so that other
+/// bytes give other text.
+pub(super) fn escaped(bytes: &[u8]) -> String {
+    const REPLACED: char = char::REPLACEMENT_CHARACTER;
+    let mut text = String::with_capacity(bytes.len());
+    for chunk in bytes.utf8_chunks() {
+        for character in chunk.valid().split_inclusive(REPLACED) {
+            text.push_str(character);
+            if character.ends_with(REPLACED) {
+                text.push(REPLACED);
+            }
+        }
+        for byte in chunk.invalid() {
+            // Writing to a string does not fail.
+            let _ = write!(text, "{REPLACED}{byte:02x}");
+        }
+    }
+    text
 }
 
 const BROKEN: Undecodable = Undecodable::Corrupt("protobuf message");

@@ -5,6 +5,7 @@
 use half::{bf16, f16};
 
 use super::fault::{Fault, Undecodable};
+use super::protobuf::escaped;
 use super::tensor::Builder;
 use super::{MAX_ELEMENTS, MAX_VALUES};
 use crate::{DType, Output};
@@ -76,7 +77,7 @@ fn texts(builder: &mut Builder, mut bytes: &[u8]) -> Result<(), Fault> {
         let length = u32::from_le_bytes(*length);
         let split = usize::try_from(length).ok().and_then(|length| rest.split_at_checked(length));
         let (text, rest) = split.ok_or_else(|| short(length.into(), rest.len()))?;
-        builder.text(String::from_utf8_lossy(text).into_owned());
+        builder.text(escaped(text));
         bytes = rest;
     }
     Ok(())

@@ -177,11 +177,12 @@ pub(super) fn fill(builder: &mut Builder, value: &Json<'_>) -> Result<(), Fault>
 }
 
 /// An output of an answer that declares no type. `roots` are one value, or with `list` the items of a list. The type follows
-/// from the values ([`DType`]), the shape from the nesting; a ragged nesting counts as flat.
+/// from the values ([`DType`]), the shape from the nesting; a ragged nesting counts as flat, and is kept beside.
 pub(super) fn undeclared(name: &str, roots: &[&Json<'_>], list: bool) -> Result<Output, Undecodable> {
     let fault = |fault| Undecodable::output(name, fault);
     let mut leaves = Vec::new();
-    let mut shapes = roots.iter().map(|root| walk(root, &mut leaves).map_err(fault));
+    let mut lengths = Vec::new();
+    let mut shapes = roots.iter().map(|root| walk(root, &mut leaves, &mut lengths).map_err(fault));
     let mut shape = shapes.next().transpose()?.unwrap_or(Some(Vec::new()));
     for other in shapes {
         if other? != shape {
@@ -191,15 +192,26 @@ pub(super) fn undeclared(name: &str, roots: &[&Json<'_>], list: bool) -> Result<
     if let (true, Some(shape)) = (list, &mut shape) {
         shape.insert(0, roots.len() as u64);
     }
-    let shape = shape.unwrap_or_else(|| vec![leaves.len() as u64]);
+    let (shape, nesting) = match shape {
+        Some(shape) => (shape, Vec::new()),
+        None => (vec![leaves.len() as u64], lengths),
+    };
     let mut builder = Builder::new(name, dtype_of(&leaves).map_err(fault)?, shape);
+    builder.output.nesting = nesting;
     builder.reserve(leaves.len());
     leaves.into_iter().try_for_each(|leaf| builder.leaf(leaf)).map_err(fault)?;
     builder.finish()
 }
 
-/// Collects the leaves; the shape, or `None` when rows differ in theirs.
-fn walk<'n>(value: &'n Json<'_>, leaves: &mut Vec<Leaf<'n>>) -> Result<Option<Vec<u64>>, Fault> {
+/// What stands for a single value among the lengths of arrays.
+const SINGLE: u64 = u64::MAX;
+
+/// Collects the leaves, and the lengths of all arrays; the shape, or `None` when rows differ in theirs.
+fn walk<'n>(
+    value: &'n Json<'_>,
+    leaves: &mut Vec<Leaf<'n>>,
+    lengths: &mut Vec<u64>,
+) -> Result<Option<Vec<u64>>, Fault> {
     match view(value) {
         View::Leaf(leaf) => {
             leaves.push(leaf);
@@ -208,8 +220,13 @@ fn walk<'n>(value: &'n Json<'_>, leaves: &mut Vec<Leaf<'n>>) -> Result<Option<Ve
         View::Array(items) => {
             let mut common = None;
             let mut ragged = false;
+            lengths.push(items.len() as u64);
+            let mixed = items.iter().any(|item| matches!(view(item), View::Array(_)));
             for item in items {
-                let shape = walk(item, leaves)?;
+                if mixed && matches!(view(item), View::Leaf(_)) {
+                    lengths.push(SINGLE);
+                }
+                let shape = walk(item, leaves, lengths)?;
                 ragged |=
                     shape.is_none() || common.as_ref().is_some_and(|common| Some(common) != shape.as_ref());
                 common = common.or(shape);

@@ -40,36 +40,61 @@ fn columns(name: &str, value: &Json<'_>) -> Result<Vec<Output>, Undecodable> {
     let mut cells = Columns::new();
     if let Some(fields) = object(value) {
         for (key, value) in fields {
-            gather(&mut cells, key, value)?;
+            gather(&mut cells, 0, key, value)?;
         }
-        return cells.iter().map(|(key, values)| column(key, values)).collect();
+        return cells.iter().map(|(key, cells)| column(key, &cells.values)).collect();
     }
     match value {
         Json::Array(rows) if rows.first().is_some_and(|row| object(row).is_some()) => {
             for (index, row) in rows.iter().enumerate() {
                 let fields = object(row).ok_or_else(|| Undecodable::output(name, Fault::Mixed(index)))?;
                 for (key, cell) in fields {
-                    gather(&mut cells, key, cell)?;
+                    gather(&mut cells, index as u64, key, cell)?;
                 }
             }
-            cells.iter().map(|(key, rows)| tensor::undeclared(key, rows, true)).collect()
+            cells.iter().map(|(key, cells)| cells.output(key, rows.len())).collect()
         }
         value => Ok(vec![tensor::undeclared(name, &[value], false)?]),
     }
 }
 
-type Columns<'v, 'j> = BTreeMap<String, Vec<&'v Json<'j>>>;
+type Columns<'v, 'j> = BTreeMap<String, Cells<'v, 'j>>;
+
+/// The cells of a column, and the row of each.
+#[derive(Default)]
+struct Cells<'v, 'j> {
+    values: Vec<&'v Json<'j>>,
+    rows: Vec<u64>,
+}
+
+impl Cells<'_, '_> {
+    fn output(&self, key: &str, rows: usize) -> Result<Output, Undecodable> {
+        let mut output = tensor::undeclared(key, &self.values, true)?;
+        if !self.rows.iter().copied().eq(0..rows as u64) {
+            // Which rows have it is a part of the answer.
+            output.nesting.extend(&self.rows);
+        }
+        Ok(output)
+    }
+}
 
 /// Adds a cell to its column. Objects within a row give a column per field, named `outer.inner`.
-fn gather<'v, 'j>(columns: &mut Columns<'v, 'j>, key: &str, cell: &'v Json<'j>) -> Result<(), Undecodable> {
+fn gather<'v, 'j>(
+    columns: &mut Columns<'v, 'j>,
+    row: u64,
+    key: &str,
+    cell: &'v Json<'j>,
+) -> Result<(), Undecodable> {
     match object(cell) {
         Some(fields) => {
             check_name(key.len())?;
-            fields.iter().try_for_each(|(inner, cell)| gather(columns, &format!("{key}.{inner}"), cell))
+            fields.iter().try_for_each(|(inner, cell)| gather(columns, row, &format!("{key}.{inner}"), cell))
         }
         None => {
             check_name(key.len())?;
-            columns.entry(key.to_owned()).or_default().push(cell);
+            let cells = columns.entry(key.to_owned()).or_default();
+            cells.values.push(cell);
+            cells.rows.push(row);
             if columns.len() > MAX_OUTPUTS {
                 return Err(Undecodable::TooMany { what: "outputs", limit: MAX_OUTPUTS });
             }

@@ -5,6 +5,7 @@ mod compared;
 mod errors;
 mod http;
 mod triton;
+mod unequal;
 mod v1_and_v2;
 
 use divergence::{DType, Decoded, Output, Protocol, Rules, Undecodable};

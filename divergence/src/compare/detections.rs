@@ -2,6 +2,7 @@
 
 use xxhash_rust::xxh3::xxh3_64;
 
+use super::structure::{Pair, matched};
 use crate::decode::{shape_text, shortened};
 use crate::metric::detection::{Detection, Matched, match_boxes};
 use crate::{BoxFormat, Decoded, DetectionRule, Output, Rules, Tolerance};
@@ -10,6 +11,8 @@ use crate::{BoxFormat, Decoded, DetectionRule, Output, Rules, Tolerance};
 pub(super) struct Detections<'r> {
     pub(super) rule: &'r DetectionRule,
     pub(super) tolerance: Tolerance,
+    /// Boxes and scores as both answers list them: not paired.
+    pub(super) listed: Vec<Pair<'static>>,
     images: Vec<(Vec<Detection>, Vec<Detection>)>,
 }
 
@@ -43,7 +46,27 @@ impl<'r> Detections<'r> {
         let declared = primary.protocol.declares_types() && shadow.protocol.declares_types();
         let tolerance =
             scores.map_or(Tolerance::EXACT, |output| rules.tolerance(&output.name, output.dtype, declared));
-        Ok(Some(Self { rule, tolerance, images: one.into_iter().zip(other).collect() }))
+        let listed = [&rule.scores, &rule.boxes].into_iter().filter_map(|name| {
+            let output =
+                |answer: &'_ Decoded| answer.outputs.iter().find(|output| output.name == *name).cloned();
+            let (one, other) = (output(primary)?, output(shadow)?);
+            // Paired with itself for what the rules say about it: the other side may list fewer or more.
+            let pair = matched(&one, &one, declared, rules).ok()?;
+            Some(Pair { ranked: false, ..pair.with(one.clone(), other) })
+        });
+        let listed = listed.collect();
+        Ok(Some(Self { rule, tolerance, listed, images: one.into_iter().zip(other).collect() }))
+    }
+
+    /// The scores of the boxes of an image that have a partner.
+    pub(super) fn scores(&self, image: usize, matched: &Matched) -> Option<Pair<'static>> {
+        let pair = self.listed.first().filter(|_| matched.matched > 0)?;
+        let (one, other): (Vec<f64>, Vec<f64>) = matched.scores.iter().copied().unzip();
+        let row = |values: Vec<f64>| {
+            let shape = vec![values.len() as u64];
+            Output { values, ..Output::new(pair.primary.name.clone(), pair.dtype, shape) }
+        };
+        Some(Pair { at_row: Some(image as u64), ..pair.with(row(one), row(other)) })
     }
 
     /// The match of each image at an overlap.

@@ -279,20 +279,21 @@ impl Judge<'_> {
                 _ => self.totals.moved(Move::Detections, place),
             }
             let apart = matched.min_iou.map_or(0.0, |overlap| (1.0 - overlap) / (1.0 - AGREE));
-            let score = matched.max_score_difference.map_or(0.0, |difference| {
-                let tolerated = found.tolerance.around(1.0);
-                if difference == 0.0 { 0.0 } else { difference / tolerated }
-            });
-            let units = apart.max(score);
             let divergence = &mut self.divergence;
-            if units > divergence.tolerance_units.unwrap_or(0.0) {
+            if apart > divergence.tolerance_units.unwrap_or(0.0) {
                 let Place { output, index, row } = place();
                 (divergence.worst_output, divergence.worst_index) = (Some(output), Some(index as u64));
                 divergence.worst_row = row;
             }
-            raise(&mut divergence.tolerance_units, units);
-            self.totals.count += matched.matched;
-            self.totals.beyond += usize::from(units > 1.0);
+            raise(&mut divergence.tolerance_units, apart);
+            self.totals.beyond += usize::from(apart > 1.0);
+            if let Some(scores) = found.scores(image, matched) {
+                self.elements(&scores, Elements::of(&scores));
+            }
+        }
+        let differs = usize::from(!found.is_same());
+        for pair in &found.listed {
+            let _ = self.signs(pair, &Elements { beyond: differs, ..Elements::default() });
         }
     }
 

@@ -33,7 +33,7 @@ fn ordered(c: &[f64; 4]) -> [f64; 4] {
 }
 
 /// How two sets of boxes match.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Matched {
     /// Boxes of both sides that belong together.
     pub matched: usize,
@@ -49,6 +49,9 @@ pub struct Matched {
     pub min_iou: Option<f64>,
     /// Largest |score − score| of the matched.
     pub max_score_difference: Option<f64>,
+    /// Scores of the matched on both sides, by falling score of the primary.
+    #[serde(skip)]
+    pub scores: Vec<(f64, f64)>,
 }
 
 /// Matches the boxes greedily by falling score of the primary (the rule of the PASCAL VOC and COCO evaluations): each takes the
@@ -113,6 +116,7 @@ fn summary(pairs: &[(&Detection, &Detection)], p: usize, c: usize) -> Matched {
         f1: if p + c == 0 { 1.0 } else { 2.0 * matched as f64 / (p + c) as f64 },
         mean_iou: (matched > 0).then(|| overlaps.iter().sum::<f64>() / matched as f64),
         min_iou: overlaps.iter().copied().reduce(f64::min),
+        scores: pairs.iter().map(|(p, c)| (p.score, c.score)).collect(),
         max_score_difference: pairs.iter().map(|(p, c)| difference(p.score, c.score)).reduce(f64::max),
     }
 }

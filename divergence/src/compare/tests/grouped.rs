@@ -126,3 +126,33 @@ fn boxes_without_their_scores_are_a_difference_of_structure() {
     let short = detected(&BOXES, &[0.9, 0.8], &[1.0, 1.0]);
     assert_eq!(verdict(&judged(good, short, &detector())), (Class::Structure, "shape:boxes 3x4", true));
 }
+
+#[test]
+fn the_scores_of_boxes_are_judged_like_any_scores() {
+    let good = || detected(&BOXES, &[0.9, 0.8, 0.3], &[1.0, 1.0, 2.0]);
+    let of = |scores: [f64; 3]| judged(good(), detected(&BOXES, &scores, &[1.0, 1.0, 2.0]), &detector());
+    let nan = f64::NAN;
+    for (scores, wanted) in [
+        ([0.9, 0.8, 0.3], (Class::BitEqual, "", false)),
+        ([0.900_001, 0.8, 0.3], (Class::WithinTol, "", false)),
+        ([0.9, 0.79, 0.3], (Class::Numeric, "", false)),
+        ([0.09, 0.08, 0.03], (Class::Gross, "ratio", true)),
+        ([-0.9, 0.8, 0.3], (Class::Gross, "tolerance", true)),
+        ([0.0, 0.0, 0.0], (Class::Degenerate, "shadow_only:all_zero", true)),
+        ([nan, nan, nan], (Class::Degenerate, "shadow_only:nan", true)),
+        ([0.9, nan, 0.3], (Class::Degenerate, "shadow_only:nan", true)),
+    ] {
+        let found = of(scores);
+        assert_eq!(verdict(&found), wanted, "{scores:?}");
+        let names_it = found.worst_output.as_deref() == Some("scores");
+        assert!(names_it || found.class == Class::BitEqual, "{scores:?}: {:?}", found.worst_output);
+    }
+    let tenth = of([0.09, 0.08, 0.03]);
+    assert!(tenth.log10_ratio.is_some_and(|ratio| (ratio - 1.0).abs() < 1e-9));
+    assert!(tenth.max_absolute.is_some_and(|difference| (difference - 0.81).abs() < 1e-6));
+    let zero = of([0.0, 0.0, 0.0]);
+    assert_eq!((zero.primary_degenerate.as_str(), zero.shadow_degenerate.as_str()), ("", "all_zero"));
+    let none = judged(good(), detected(&[], &[], &[]), &detector());
+    assert_eq!(verdict(&none), (Class::Degenerate, "shadow_only:empty", true));
+    assert_eq!(none.shadow_degenerate, "empty");
+}

@@ -31,7 +31,7 @@ pub(super) enum Sign {
     Simplex,
     /// An element is the largest number of the type: the next step overflows.
     Saturated,
-    /// One token makes up more than 95 % of a generation, or a loop does.
+    /// One token makes up more than 95 % of a generation or a loop does, or a long loop half of it; of text without tokens, words.
     Repeated,
     /// No elements, or only empty text.
     Empty,
@@ -46,8 +46,11 @@ const LEAST_TOKENS: usize = 16;
 /// Share of a generation from which on it is a repetition.
 const REPEATED: f64 = 0.95;
 
-/// Tokens of the longest loop looked for.
-const LONGEST_LOOP: usize = 8;
+/// Tokens of the longest run looked for that a loop repeats.
+const LONGEST_LOOP: usize = 32;
+
+/// Tokens from which on a loop at the end of other text says that it will not end.
+const LONG_LOOP: f64 = 32.0;
 
 impl Sign {
     /// The name used in columns and reports.
@@ -112,20 +115,36 @@ fn signs(output: &Output, profile: &Profile, dtype: DType, rule: OutputRule) -> 
         let rows = output.values.chunks_exact(width.max(2));
         put(width >= 2 && !rows.into_iter().all(|row| probability::is_simplex(row, dtype)), Sign::Simplex);
     }
-    put(output.kind == Kind::Tokens && is_repetition(output), Sign::Repeated);
+    put(is_repetition(output), Sign::Repeated);
     put(output.values.is_empty() && output.text.iter().all(String::is_empty), Sign::Empty);
     signs
 }
 
 fn is_repetition(output: &Output) -> bool {
-    let stuck =
-        |share: Option<f64>, looped: f64| share.is_some_and(|share| share > REPEATED || looped > REPEATED);
-    if output.text.is_empty() {
-        let ids: Vec<u64> = output.values.iter().map(|value| value.to_bits()).collect();
-        stuck(text::repeated(&ids, LEAST_TOKENS), text::looped(&ids, LONGEST_LOOP))
-    } else {
-        stuck(text::repeated(&output.text, LEAST_TOKENS), text::looped(&output.text, LONGEST_LOOP))
+    match output.kind {
+        Kind::Tokens if output.text.is_empty() => {
+            is_stuck(&output.values.iter().map(|value| value.to_bits()).collect::<Vec<_>>())
+        }
+        Kind::Tokens => is_stuck(&output.text),
+        Kind::Text => output.text.iter().any(|text| {
+            let words = text::words(text);
+            // What has no spaces is a run of characters.
+            if words.len() < LEAST_TOKENS {
+                is_stuck(&text.chars().collect::<Vec<_>>())
+            } else {
+                is_stuck(&words)
+            }
+        }),
+        _ => false,
     }
+}
+
+/// Whether nearly all of a sequence is one item or a loop, or a long loop is at least half of it.
+fn is_stuck<T: Ord>(items: &[T]) -> bool {
+    let Some(share) = text::repeated(items, LEAST_TOKENS) else { return false };
+    let looped = text::looped(items, LONGEST_LOOP);
+    let long = looped * items.len() as f64 >= LONG_LOOP;
+    share > REPEATED || looped > REPEATED || (looped >= 0.5 && long)
 }
 
 /// The names of some signs; comma-separated, in their order.

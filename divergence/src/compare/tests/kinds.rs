@@ -128,6 +128,27 @@ fn a_model_that_repeats_one_token_or_says_nothing_is_degenerate() {
 }
 
 #[test]
+fn a_loop_is_degenerate_in_text_and_in_tokens_however_it_began() {
+    let say = |words: &str| vec![Output { kind: Kind::Text, ..text("text", &[words]) }];
+    let good = "the quick brown fox jumps over the lazy dog while nobody looks at it from the other side of the river bank";
+    let begun = format!("{good} {}", "ha ".repeat(40));
+    for stuck in ["!".repeat(100), "no ".repeat(40), begun, "a b c d e f g h i j k l ".repeat(40)] {
+        let found = generations(say(good), say(&stuck));
+        assert_eq!(verdict(&found), (Class::Degenerate, "shadow_only:repeated", true), "{stuck}");
+        // What the primary does too is how the model is.
+        assert_eq!(generations(say(&stuck), say(&stuck)).class, Class::BitEqual);
+    }
+    // A refrain at the end of a longer text.
+    let refrain = format!("{} {}", (0..60).map(|n| format!("w{n} ")).collect::<String>(), "la ".repeat(40));
+    assert_eq!(verdict(&generations(say(good), say(&refrain))), (Class::Flip, "real:text", true));
+    let talk: Vec<String> = (0..40).map(|index| format!("w{index}")).collect();
+    let talk: Vec<&str> = talk.iter().map(String::as_str).collect();
+    let looping: Vec<&str> = talk[..20].iter().copied().chain(["ha"; 40]).collect();
+    let found = generations(generated(&talk, -0.1, &[], "stop"), generated(&looping, -0.1, &[], "stop"));
+    assert_eq!(verdict(&found), (Class::Degenerate, "shadow_only:repeated", true));
+}
+
+#[test]
 fn text_without_tokens_is_measured_in_words() {
     let say = |words: &str| vec![Output { kind: Kind::Text, ..text("text", &[words]) }];
     let found = generations(say("police killed the gunman"), say("police kill the gunman"));

@@ -53,7 +53,8 @@ pub struct OutputRule {
     pub threshold: Option<f64>,
     /// Smallest and largest value that the model can give: anything outside (by more than the rounding of the type) is degenerate.
     pub range: Option<[f64; 2]>,
-    /// Whether each row (last dimension) is one of probabilities. When absent, it is where the primary's rows are.
+    /// Whether each row (last dimension) is one of probabilities: then its sum is judged, and distances are columns. When absent, the report of a
+    /// pair has the distances where all rows of the primary are.
     pub probabilities: Option<bool>,
     /// Size of one step of a quantised output: ±1 step is rounding, so the absolute tolerance is 1.01 steps unless one is given.
     pub step: Option<f64>,

@@ -190,7 +190,7 @@ pub(crate) struct About {
     /// Status of the answer
     #[arg(long, value_name = "CODE", default_value_t = 200)]
     pub(crate) status: u16,
-    /// File of rules: a configuration with a [compare] table, or only what would be in it
+    /// File of rules: a configuration with a `[compare]` table, or only what would be in it
     #[arg(long, value_name = "FILE")]
     pub(crate) rules: Option<PathBuf>,
 }

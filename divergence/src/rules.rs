@@ -197,8 +197,8 @@ impl Rules {
         let by_type = self.tolerances.get(&dtype).copied().unwrap_or_else(|| Tolerance::default_of(dtype));
         let rule = self.output(name);
         // Rounding of a quantised value may go either way by one step.
-        let atol = rule.step.map_or(by_type.atol, |step| 1.01 * step);
-        Tolerance { rtol: rule.rtol.unwrap_or(by_type.rtol), atol: rule.atol.unwrap_or(atol) }
+        let (rtol, atol) = rule.step.map_or((by_type.rtol, by_type.atol), |step| (0.0, 1.01 * step));
+        Tolerance { rtol: rule.rtol.unwrap_or(rtol), atol: rule.atol.unwrap_or(atol) }
     }
 
     /// What is special about an output.

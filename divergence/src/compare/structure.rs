@@ -180,6 +180,10 @@ pub(super) fn matched<'a>(
     let printed = printed::scores(primary, shadow).filter(|_| kind == Kind::Tensor);
     // Printed scores have few digits: no distance in units of the last place.
     let (dtype, declared) = if printed.is_some() { (DType::Fp32, false) } else { (dtype, declared) };
+    // A number of steps is a score, where another integer is a label or a count.
+    let number = !dtype.is_float() && !matches!(dtype, DType::Bool | DType::Bytes);
+    let (dtype, declared) =
+        if rule.step.is_some() && number { (DType::Fp64, false) } else { (dtype, declared) };
     let mut tolerance = rules.tolerance(&primary.name, dtype, declared);
     if dtype.is_float() && rule.atol.is_none() {
         tolerance.atol = tolerance.atol.max(rounding(primary, shadow));

@@ -56,7 +56,8 @@ pub struct OutputRule {
     /// Whether each row (last dimension) is one of probabilities: then its sum is judged, and distances are columns. When absent, the report of a
     /// pair has the distances where all rows of the primary are.
     pub probabilities: Option<bool>,
-    /// Size of one step of a quantised output: ±1 step is rounding, so the absolute tolerance is 1.01 steps unless one is given.
+    /// Size of one step of a quantised output, which is a score whatever its type: ±1 step is rounding, so the tolerance is 1.01 steps
+    /// and nothing relative unless one is given.
     pub step: Option<f64>,
 }
 

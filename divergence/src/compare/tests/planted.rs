@@ -188,7 +188,22 @@ fn one_step_of_a_quantised_output_is_rounding() {
         judged(quantised(p), quantised(s), &rules)
     };
     assert_eq!(of(5.0, 6.0).class, Class::WithinTol);
-    assert_eq!(of(5.0, 7.0).class, Class::Flip);
+    assert_eq!(verdict(&of(50.0, 52.0)), (Class::Numeric, "", false));
+    assert_eq!(verdict(&of(5.0, 50.0)), (Class::Gross, "ratio", true));
+    let rows = |p: &[f64], s: &[f64]| {
+        let quantised =
+            |values: &[f64]| vec![output("score", DType::Int8, &[1, values.len() as u64], values)];
+        judged(quantised(p), quantised(s), &rules)
+    };
+    assert_eq!(verdict(&rows(&[50.0, 3.0], &[0.0, 0.0])), (Class::Degenerate, "shadow_only:all_zero", true));
+    assert_eq!(verdict(&rows(&[50.0, 49.0], &[49.0, 50.0])), (Class::Flip, "near_tie", false));
+    assert_eq!(verdict(&rows(&[50.0, 30.0], &[40.0, 45.0])), (Class::Flip, "real", true));
+    // Of a dequantised output, a large value may not be off by more steps than a small one.
+    let dequantised = |value: f64| vec![output("score", DType::Fp32, &[1, 1], &[value])];
+    let tenth = OutputRule { step: Some(0.1), ..OutputRule::default() };
+    let tenth = Rules { outputs: [("score".to_owned(), tenth)].into(), ..Rules::default() };
+    assert_eq!(judged(dequantised(200.0), dequantised(200.25), &tenth).class, Class::Numeric);
+    assert_eq!(judged(dequantised(200.0), dequantised(200.1), &tenth).class, Class::WithinTol);
 }
 
 #[test]

@@ -99,6 +99,21 @@ pub struct Divergence {
 }
 
 impl Divergence {
+    /// The same of two answers to a request that draws its text by chance ([`samples`](crate::samples)): another text, where it ends and why
+    /// are no fault. A text that is empty or stuck still is.
+    #[must_use]
+    pub fn of_sampled(mut self) -> Self {
+        let drawn = match self.class {
+            Class::Flip => ["real:text", "real:token", "real:reason"].contains(&self.detail.as_str()),
+            Class::Structure => self.detail.starts_with("truncated:"),
+            _ => false,
+        };
+        if drawn {
+            (self.class, self.detail, self.serious) = (Class::Flip, "sampled:text".to_owned(), false);
+        }
+        self
+    }
+
     /// A divergence of which nothing is known but its class.
     fn of(class: Class, detail: String, serious: bool) -> Self {
         Self {

@@ -40,7 +40,7 @@ pub(crate) use fault::shortened;
 pub use fault::{Fault, Undecodable};
 pub(crate) use json::to_serde;
 use parts::Parts;
-pub use request::requested_model;
+pub use request::{requested_model, samples};
 pub(crate) use tensor::shape_text;
 
 /// Most numbers of the binary tensors of one answer.

@@ -24,7 +24,7 @@ pub use class::Class;
 pub use compare::{
     Change, Changed, Changes, Divergence, Measures, OutputReport, Side, changes, compare, report, unused,
 };
-pub use decode::{Answer, Decoded, Fault, Protocol, Undecodable, decode, requested_model};
+pub use decode::{Answer, Decoded, Fault, Protocol, Undecodable, decode, requested_model, samples};
 pub use json::{Json, JsonError, Number, Printed};
 pub use output::{DType, Kind, Output};
 pub use rules::{

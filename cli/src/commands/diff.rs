@@ -18,21 +18,27 @@ const DIFFERS: u8 = 1;
 const SHOWN: usize = 40;
 
 pub(crate) fn run(args: args::Diff) -> anyhow::Result<u8> {
-    if args.primary == Path::new("-") && args.candidate == Path::new("-") {
+    let given = [Some(&args.primary), Some(&args.candidate), args.request.as_ref()];
+    if given.into_iter().flatten().filter(|path| path.as_path() == Path::new("-")).count() > 1 {
         return Err(Usage::of(anyhow!(
-            "only one of PRIMARY and CANDIDATE can be standard input: save the other"
+            "only one of PRIMARY, CANDIDATE and --request can be standard input: save the others"
         )));
     }
     let rules = saved::rules(args.about.rules.as_deref())?;
     let primary = Saved::read(&args.primary, &args.about, &args.about.headers)?;
     let own = if args.candidate_headers.is_empty() { &args.about.headers } else { &args.candidate_headers };
     let candidate = Saved::read(&args.candidate, &args.about, own)?;
-    let notes = match &args.request {
-        Some(request) => notes(&saved::bytes(request)?),
-        None => Vec::new(),
+    let sampled = match &args.request {
+        Some(request) => divergence::samples(&[], &saved::bytes(request)?),
+        None => false,
+    };
+    let notes = match sampled {
+        true => vec!["the request draws its text by chance: another text is no fault by itself".to_owned()],
+        false => Vec::new(),
     };
     let (primary, candidate) = (decoded(&primary, &rules), decoded(&candidate, &rules));
     let divergence = divergence::compare(side(&primary), side(&candidate), &rules);
+    let divergence = if sampled { divergence.of_sampled() } else { divergence };
     let both = primary.as_ref().ok().zip(candidate.as_ref().ok());
     let result = Verdict::of(&divergence, both, &rules, notes);
     let value = shown::json(&result)?;
@@ -92,19 +98,6 @@ impl<'a> Verdict<'a> {
             notes,
         }
     }
-}
-
-/// What the request says about how its answers may differ.
-fn notes(request: &[u8]) -> Vec<String> {
-    let Ok(request) = serde_json::from_slice::<serde_json::Value>(request) else { return Vec::new() };
-    let generates = ["messages", "prompt", "inputs"].iter().any(|field| request.get(field).is_some());
-    let temperature = request.get("temperature").and_then(serde_json::Value::as_f64);
-    if !generates || temperature == Some(0.0) || request.get("seed").is_some_and(serde_json::Value::is_number)
-    {
-        return Vec::new();
-    }
-    let temperature = temperature.map_or("no temperature".to_owned(), |value| format!("temperature {value}"));
-    vec![format!("the request samples ({temperature}, no seed): another text is no fault by itself")]
 }
 
 fn text(divergence: &Divergence, result: &Verdict<'_>, value: &serde_json::Value) -> String {
@@ -226,20 +219,12 @@ mod tests {
         for line in [
             &["p", "missing"][..],
             &["-", "-"],
+            &["p", "-", "--request", "-"],
             &["p", "p", "--header", "nothing"],
             &["p", "p", "--rules", "p"],
         ] {
             let error = code(&[("p", GOOD)], line).unwrap_err();
             assert!(error.downcast_ref::<Usage>().is_some(), "{line:?}: {error:#}");
         }
-    }
-
-    #[test]
-    fn a_request_that_samples_is_noted() {
-        assert_eq!(notes(br#"{"messages":[],"temperature":0.7}"#).len(), 1);
-        assert_eq!(notes(br#"{"prompt":"a"}"#).len(), 1);
-        assert!(notes(br#"{"messages":[],"temperature":0.0}"#).is_empty());
-        assert!(notes(br#"{"messages":[],"temperature":0.7,"seed":1}"#).is_empty());
-        assert!(notes(br#"{"inputs_":[1]}"#).is_empty() && notes(b"\x00").is_empty());
     }
 }

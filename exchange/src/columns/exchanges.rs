@@ -108,7 +108,7 @@ const DIVERGENCE: [Column; 36] = [
         "class_detail",
         Text,
         "",
-        "what within the class, such as shadow_only:all_zero, real, near_tie or the reason for INCOMPARABLE",
+        "what within the class, such as shadow_only:all_zero, real, near_tie, sampled:text or the reason for INCOMPARABLE",
     ),
     column("serious", Bool, "", "whether the class counts against the candidate"),
     optional("bit_equal", Bool, "", "whether all values are the same, bit for bit; null when incomparable"),

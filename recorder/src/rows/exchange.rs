@@ -36,7 +36,10 @@ pub(crate) fn judge(exchange: &Exchange, settings: &Settings) -> Judged {
     };
     let (primary, shadow) = (outputs(&exchange.primary), outputs(&exchange.shadow));
     let divergence = divergence::compare(side(&primary), side(&shadow), &settings.rules);
-    Judged { primary, shadow, divergence }
+    let request = &exchange.request;
+    // Only a request whose answers would be told apart as text needs to be read.
+    let drawn = divergence.serious && divergence::samples(&request.headers, &request.body.bytes);
+    Judged { primary, shadow, divergence: if drawn { divergence.of_sampled() } else { divergence } }
 }
 
 fn side(outputs: &Result<Decoded, String>) -> Side<'_> {

@@ -285,3 +285,26 @@ fn a_call_is_decoded_with_its_trailers_and_its_request_names_the_model() {
     assert_eq!(text(&row, "class").as_deref(), Some("INCOMPARABLE"));
     assert_eq!(text(&row, "shadow_undecodable").as_deref(), Some("grpc status 13"));
 }
+
+#[test]
+fn another_text_is_no_fault_where_the_request_draws_its_text_by_chance() {
+    let said = |text: &str| {
+        let body = format!(
+            r#"{{"object":"chat.completion","choices":[{{"index":0,"message":{{"role":"assistant","content":"{text}"}}}}]}}"#
+        );
+        ::exchange::Body::whole(body.into_bytes().into())
+    };
+    let asked = |request: &'static [u8]| {
+        let mut exchange = exchange(1);
+        exchange.request.path = "/v1/chat/completions".into();
+        exchange.request.body = exchange_body(request);
+        (exchange.primary.body, exchange.shadow.body) = (said("it is fine"), said("all is well"));
+        let batch = batch(&exchange, &Settings::new("out"));
+        let serious = batch.column_by_name("serious").unwrap().as_boolean().value(0);
+        (text(&batch, "class").unwrap(), text(&batch, "class_detail").unwrap(), serious)
+    };
+    let drawn = asked(br#"{"messages":[],"temperature":0.7}"#);
+    assert_eq!(drawn, ("FLIP".into(), "sampled:text".into(), false));
+    let greedy = asked(br#"{"messages":[],"temperature":0}"#);
+    assert_eq!(greedy, ("FLIP".into(), "real:text".into(), true));
+}

@@ -168,3 +168,19 @@ fn a_count_that_alone_differs_is_a_small_thing() {
     };
     assert_eq!(verdict(&generations(count(7.0), count(9.0))), (Class::Numeric, "count", false));
 }
+
+#[test]
+fn text_that_is_drawn_by_chance_may_be_another_and_not_none() {
+    let say = |words: &str| vec![Output { kind: Kind::Text, ..text("text", &[words]) }];
+    let other = generations(say("police killed the gunman"), say("the sun is out"));
+    assert_eq!(verdict(&other.of_sampled()), (Class::Flip, "sampled:text", false));
+    let cut = generations(
+        generated(&["a", "b", "c"], -0.1, &[], "stop"),
+        generated(&["a", "b"], -0.1, &[], "length"),
+    );
+    assert_eq!(verdict(&cut.of_sampled()), (Class::Flip, "sampled:text", false));
+    let none = generations(say("all is well"), say("")).of_sampled();
+    assert_eq!(verdict(&none), (Class::Degenerate, "shadow_only:empty", true));
+    let score = pair(row(&[0.9, 0.1]), row(&[0.1, 0.9])).of_sampled();
+    assert!(score.serious);
+}

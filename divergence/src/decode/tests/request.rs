@@ -1,7 +1,7 @@
 //! The model that a request names.
 
 use super::wire::{bytes, framed};
-use crate::requested_model;
+use crate::{requested_model, samples};
 
 fn model(path: &str, media_type: &str, body: &[u8]) -> Option<String> {
     requested_model(path, &[("Content-Type".to_owned(), media_type.to_owned())], body)
@@ -42,4 +42,30 @@ fn a_body_that_names_none_or_cannot_be_read_is_none() {
         assert_eq!(model("/v1/completions", "application/json", body), None, "{body:?}");
     }
     assert_eq!(model("/inference.GRPCInferenceService/ModelInfer", "application/grpc", b"\0\0"), None);
+}
+
+#[test]
+fn a_request_that_draws_its_text_says_so() {
+    let draws = |body: &str| samples(&[], body.as_bytes());
+    for body in [
+        r#"{"messages":[],"temperature":0.7}"#,
+        r#"{"prompt":"a"}"#,
+        r#"{"input":"a","temperature":1}"#,
+        r#"{"inputs":"a","parameters":{"do_sample":true}}"#,
+    ] {
+        assert!(draws(body), "{body}");
+    }
+    for body in [
+        r#"{"messages":[],"temperature":0}"#,
+        r#"{"messages":[],"temperature":0.7,"seed":1}"#,
+        r#"{"inputs":"a"}"#,
+        r#"{"inputs":"a","parameters":{"do_sample":true,"seed":7}}"#,
+        r#"{"inputs":[{"name":"x"}],"parameters":{"temperature":1}}"#,
+        "",
+        "{",
+        "[1]",
+        "\u{0}",
+    ] {
+        assert!(!draws(body), "{body}");
+    }
 }

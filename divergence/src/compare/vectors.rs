@@ -21,7 +21,8 @@ pub(super) fn measure(pair: &Pair<'_>, rules: &Rules) -> Elements {
         let found = direction(p, s);
         let finite = p.iter().chain(s).all(|value| value.is_finite());
         let units = match (found.cosine, found.norm_ratio) {
-            _ if p == s => 0.0,
+            // NaN on both sides agrees, as everywhere.
+            _ if p.iter().zip(s).all(|(p, s)| p == s || (p.is_nan() && s.is_nan())) => 0.0,
             (Some(cosine), Some(ratio)) if finite => {
                 let turned = (1.0 - cosine) / (1.0 - rules.embedding_cosine);
                 turned.max((ratio - 1.0).abs() / rules.embedding_norm)

@@ -33,6 +33,10 @@ fn embeddings_agree_by_direction_and_length_and_not_by_element() {
     assert_eq!(pair(vector(&base), vector(&base)).class, Class::BitEqual);
     let lost = pair(vector(&[1.0, 2.0]), vector(&[0.0, 0.0]));
     assert_eq!(verdict(&lost), (Class::Degenerate, "shadow_only:all_zero", true));
+    let broken = [1.0, f64::NAN, f64::INFINITY, 4.0];
+    assert_eq!(verdict(&pair(vector(&broken), vector(&broken))), (Class::BitEqual, "", false));
+    let differently = pair(vector(&broken), vector(&[1.0, f64::NAN, f64::INFINITY, 5.0]));
+    assert!(differently.serious);
 }
 
 #[test]

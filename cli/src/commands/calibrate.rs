@@ -15,6 +15,9 @@ pub(crate) fn run(args: args::Calibrate) -> anyhow::Result<u8> {
             "{count} files are no pairs: give each primary's answer and its control's in turn"
         )));
     }
+    if args.answers.iter().filter(|path| path.as_os_str() == "-").count() > 1 {
+        return Err(Usage::of(anyhow!("only one answer can be standard input: save the others")));
+    }
     let rules = saved::rules(args.about.rules.as_deref())?;
     let mut calibration = Calibration::default();
     let mut last = None;

@@ -19,12 +19,16 @@ pub(crate) fn run(args: args::Decode) -> anyhow::Result<u8> {
             if args.json {
                 logging::print(&serde_json::json!({ "undecodable": reason.to_string() }).to_string())?;
             } else {
-                logging::print(&format!("undecodable  {reason}"))?;
+                logging::print(&shown::visible(&format!("undecodable  {reason}")))?;
             }
             return Ok(saved::UNDECODABLE);
         }
     };
-    logging::print(&if args.json { json(&decoded, &rules)? } else { text(&decoded, &rules) })?;
+    logging::print(&if args.json {
+        json(&decoded, &rules)?
+    } else {
+        shown::visible(&text(&decoded, &rules))
+    })?;
     Ok(0)
 }
 

@@ -45,7 +45,7 @@ pub(crate) fn run(args: args::Diff) -> anyhow::Result<u8> {
     logging::print(&if args.json {
         serde_json::to_string_pretty(&value)?
     } else {
-        text(&divergence, &result, &value)
+        shown::visible(&text(&divergence, &result, &value))
     })?;
     Ok(match divergence.class {
         Class::Incomparable => saved::UNDECODABLE,

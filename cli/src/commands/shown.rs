@@ -59,6 +59,19 @@ fn leaf(value: &Value) -> String {
     }
 }
 
+/// Text from a server as it may go to a terminal: control characters, which could be commands to it, are written out. Line ends and tabs stay.
+pub(crate) fn visible(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for character in text.chars() {
+        if character.is_control() && !matches!(character, '\n' | '\t') {
+            shown.extend(character.escape_default());
+        } else {
+            shown.push(character);
+        }
+    }
+    shown
+}
+
 /// Six significant digits, as `%g` of C writes them.
 pub(crate) fn short(value: f64) -> String {
     let rounded: f64 = format!("{value:.5e}").parse().unwrap_or(value);
@@ -69,6 +82,11 @@ pub(crate) fn short(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_server_sends_is_no_command_to_the_terminal() {
+        assert_eq!(visible("a\u{1b}[31mb\u{7}\u{9b}\nc\t"), "a\\u{1b}[31mb\\u{7}\\u{9b}\nc\t");
+    }
 
     #[derive(Serialize)]
     struct Sample {

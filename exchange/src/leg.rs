@@ -77,6 +77,8 @@ pub struct Leg {
     pub latency_us: Option<i64>,
     /// Requests of this leg under way on this node at dispatch, this one not counted.
     pub inflight: u32,
+    /// Requests of this leg under way on all its nodes at dispatch, this one not counted.
+    pub inflight_total: Option<u32>,
     /// Most requests of this leg under way on this node at once while this one was, this one not counted.
     pub inflight_peak: Option<u32>,
     /// Arrivals per second on this (leg, node) before this one: shot noise, time constant 1 s.
@@ -121,6 +123,7 @@ impl Leg {
             first_byte_us: None,
             latency_us: None,
             inflight: 0,
+            inflight_total: None,
             inflight_peak: None,
             rate_1s: 0.0,
             rate_10s: 0.0,

@@ -125,7 +125,7 @@ pub enum ConfigError {
     #[error("the {0} of {1} is 0, in which nothing is answered: give milliseconds")]
     NoTime(&'static str, String),
     /// A target that may have no request under way.
-    #[error("max_inflight of {0} is 0, which lets nothing through")]
+    #[error("max_inflight or max_connections of {0} is 0, which lets nothing through")]
     NoInflight(String),
     /// A place in a JSON answer that is none.
     #[error("`{0}` of {1} is no JSON Pointer: write /FIELD/FIELD or leave it empty for the whole answer")]
@@ -182,7 +182,9 @@ impl Config {
                 }
             }
         }
-        if let Some(target) = targets().find(|target| target.inflight == Some(0)) {
+        if let Some(target) =
+            targets().find(|target| target.inflight == Some(0) || target.connections == Some(0))
+        {
             return Err(ConfigError::NoInflight(target.name.clone()));
         }
         let limits = &self.limits;

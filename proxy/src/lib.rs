@@ -44,6 +44,7 @@ mod refuse;
 mod reply;
 pub mod resolve;
 mod rewrite;
+mod room;
 mod sample;
 pub mod selftest;
 mod server;

@@ -8,10 +8,21 @@ use std::time::Instant;
 
 use tokio::sync::OwnedSemaphorePermit;
 
+/// Requests under way on all nodes of a leg.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Total(Arc<AtomicU32>);
+
+impl Total {
+    pub(crate) fn inflight(&self) -> u32 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
 /// Load of one node of one leg.
 #[derive(Debug)]
 pub(crate) struct Load {
     inflight: AtomicU32,
+    total: Total,
     arrivals: Mutex<Arrivals>,
 }
 
@@ -25,6 +36,8 @@ struct Arrivals {
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(crate) struct Reading {
     pub(crate) inflight: u32,
+    /// On all nodes of the leg.
+    pub(crate) total: u32,
     pub(crate) rate_1s: f64,
     pub(crate) rate_10s: f64,
 }
@@ -39,8 +52,8 @@ pub(crate) struct UnderWay {
 }
 
 impl Load {
-    pub(crate) fn new() -> Arc<Self> {
-        Arc::new(Self { inflight: AtomicU32::new(0), arrivals: Mutex::default() })
+    pub(crate) fn new(total: Total) -> Arc<Self> {
+        Arc::new(Self { inflight: AtomicU32::new(0), total, arrivals: Mutex::default() })
     }
 
     pub(crate) fn inflight(&self) -> u32 {
@@ -51,10 +64,14 @@ impl Load {
     pub(crate) fn enter(self: &Arc<Self>, now: Instant) -> (Reading, UnderWay) {
         let mut arrivals = self.arrivals();
         let inflight = self.inflight.fetch_add(1, Ordering::Relaxed);
+        let total = self.total.0.fetch_add(1, Ordering::Relaxed);
         let (rate_1s, rate_10s) = arrivals.rates.arrive(now);
         let arrival = arrivals.peaks.arrive(inflight + 1);
         drop(arrivals);
-        (Reading { inflight, rate_1s, rate_10s }, UnderWay { load: self.clone(), arrival, place: None })
+        (
+            Reading { inflight, total, rate_1s, rate_10s },
+            UnderWay { load: self.clone(), arrival, place: None },
+        )
     }
 
     fn arrivals(&self) -> MutexGuard<'_, Arrivals> {
@@ -78,6 +95,7 @@ impl UnderWay {
 impl Drop for UnderWay {
     fn drop(&mut self) {
         self.load.inflight.fetch_sub(1, Ordering::Relaxed);
+        self.load.total.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -136,7 +154,7 @@ mod tests {
 
     #[test]
     fn inflight_is_read_before_the_request_is_counted() {
-        let load = Load::new();
+        let load = Load::new(Total::default());
         let now = Instant::now();
         let (first, guard) = load.enter(now);
         let (second, _other) = load.enter(now);
@@ -146,8 +164,20 @@ mod tests {
     }
 
     #[test]
+    fn the_total_is_over_all_nodes() {
+        let total = Total::default();
+        let (one, other) = (Load::new(total.clone()), Load::new(total.clone()));
+        let now = Instant::now();
+        let (_, first) = one.enter(now);
+        let (reading, _second) = other.enter(now);
+        assert_eq!((reading.inflight, reading.total, total.inflight()), (0, 1, 2));
+        drop(first);
+        assert_eq!(other.enter(now).0.total, 1);
+    }
+
+    #[test]
     fn the_peak_is_the_most_that_was_under_way_meanwhile() {
-        let load = Load::new();
+        let load = Load::new(Total::default());
         let enter = || load.enter(Instant::now()).1;
         let first = enter();
         let second = enter();

@@ -14,10 +14,11 @@ use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 use crate::config::{Balance, Ejection, Node, Target};
 use crate::identity::{self, Naming};
-use crate::load::Load;
+use crate::load::{Load, Total};
 use crate::notice::Notice;
 use crate::pool::Pool;
 use crate::resolve::Resolve;
+use crate::room::Room;
 
 /// How many times as long as the first time a node is passed over at most.
 const LONGEST: u32 = 10;
@@ -33,6 +34,8 @@ pub(crate) struct NodeState {
     /// Empty until its name has been resolved.
     addresses: ArcSwap<Vec<SocketAddr>>,
     pools: Vec<Pool>,
+    /// Where its connections are bounded.
+    pub(crate) room: Option<Room>,
     notice: Notice,
     begun: Instant,
     failures: AtomicU32,
@@ -42,15 +45,16 @@ pub(crate) struct NodeState {
 }
 
 impl NodeState {
-    fn new(node: Node, addresses: Vec<SocketAddr>, workers: usize, naming: Arc<Naming>) -> Arc<Self> {
+    fn new(node: Node, addresses: Vec<SocketAddr>, of: &Shared) -> Arc<Self> {
         Arc::new(Self {
             labels: ArcSwap::from_pointee(node.labels.clone()),
             node,
-            load: Load::new(),
-            naming,
+            load: Load::new(of.total.clone()),
+            naming: of.naming.clone(),
             addresses: ArcSwap::from_pointee(addresses),
             // One more, for requests of the proxy's own.
-            pools: (0..=workers).map(|_| Pool::new()).collect(),
+            pools: (0..=of.workers).map(|_| Pool::new()).collect(),
+            room: of.connections.map(Room::new),
             notice: Notice::new(),
             begun: Instant::now(),
             failures: AtomicU32::new(0),
@@ -61,6 +65,11 @@ impl NodeState {
 
     pub(crate) fn pool(&self, worker: usize) -> &Pool {
         &self.pools[worker]
+    }
+
+    /// Those of all workers.
+    pub(crate) fn pools(&self) -> impl Iterator<Item = &Pool> {
+        self.pools.iter()
     }
 
     /// What is known of the node, sorted by name.
@@ -137,12 +146,20 @@ impl NodeState {
     }
 }
 
+/// What the nodes of a target have in common.
+#[derive(Debug)]
+struct Shared {
+    workers: usize,
+    naming: Arc<Naming>,
+    total: Total,
+    connections: Option<usize>,
+}
+
 /// The nodes.
 #[derive(Debug)]
 pub(crate) struct Nodes {
     pub(crate) target: Target,
-    workers: usize,
-    pub(crate) naming: Arc<Naming>,
+    shared: Shared,
     set: ArcSwap<Vec<Arc<NodeState>>>,
     next: AtomicUsize,
 }
@@ -158,11 +175,20 @@ impl Nodes {
     pub(crate) fn new(target: Target, workers: usize) -> Self {
         let fixed = target.nodes.iter().filter(|node| !node.expand || literal(node).is_some());
         let naming = Arc::new(Naming::new(target.identity.clone()));
-        let state = |node: &Node| {
-            NodeState::new(node.clone(), literal(node).into_iter().collect(), workers, naming.clone())
-        };
+        let shared = Shared { workers, naming, total: Total::default(), connections: target.connections };
+        let state = |node: &Node| NodeState::new(node.clone(), literal(node).into_iter().collect(), &shared);
         let set = fixed.map(state).collect();
-        Self { target, workers, naming, set: ArcSwap::from_pointee(set), next: AtomicUsize::new(0) }
+        Self { target, shared, set: ArcSwap::from_pointee(set), next: AtomicUsize::new(0) }
+    }
+
+    /// What gives the nodes their names.
+    pub(crate) fn naming(&self) -> &Naming {
+        &self.shared.naming
+    }
+
+    /// Requests under way per node, rounded down.
+    pub(crate) fn inflight(&self) -> u32 {
+        self.shared.total.inflight() / u32::try_from(self.set.load().len().max(1)).unwrap_or(u32::MAX)
     }
 
     /// Whether any node has a name, not an address.
@@ -280,14 +306,14 @@ impl Nodes {
             let mut labels = node.labels.clone();
             labels.push(("dns".into(), node.name.clone()));
             let node = Node { name, ..node.clone() }.with_labels(labels);
-            NodeState::new(node, vec![address], self.workers, self.naming.clone())
+            NodeState::new(node, vec![address], &self.shared)
         };
         found.into_iter().map(one).collect()
     }
 
     /// The number of the pool for requests of the proxy's own.
     pub(crate) fn own(&self) -> usize {
-        self.workers
+        self.shared.workers
     }
 
     /// Closes connections that nobody needs any more.

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use hyper::client::conn::{http1, http2};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::dial::{DialError, Secured, Stream};
 use crate::nodes::NodeState;
@@ -103,6 +103,9 @@ impl Return {
     pub(crate) fn back(self) {
         if let Self::Lease { lease, node, worker } = self {
             node.pool(worker).park(lease);
+            if let Some(room) = &node.room {
+                room.freed();
+            }
         }
     }
 }
@@ -177,6 +180,16 @@ impl Pool {
         lock(&self.shared).push(connection);
     }
 
+    /// Closes one connection that carries nothing and speaks the other HTTP; tells whether there was one.
+    pub(crate) fn let_go(&self, http2: bool) -> bool {
+        if http2 {
+            return lock(&self.idle).pop().is_some();
+        }
+        let mut shared = lock(&self.shared);
+        let unused = shared.iter().position(|shared| shared.streams() == 0);
+        unused.map(|at| shared.swap_remove(at)).is_some()
+    }
+
     /// Closes what has been idle for too long or leads to an address that the node no longer has.
     pub(crate) fn sweep(&self, idle: Duration, current: impl Fn(SocketAddr) -> bool) {
         lock(&self.idle).retain(|parked| {
@@ -199,6 +212,7 @@ pub(crate) async fn http1_on(
     stream: Stream,
     local: SocketAddr,
     peer: SocketAddr,
+    place: Option<OwnedSemaphorePermit>,
 ) -> Result<Lease, DialError> {
     let wire = wire(&stream, local, peer);
     let (sender, connection) = http1::Builder::new()
@@ -209,6 +223,7 @@ pub(crate) async fn http1_on(
     tokio::spawn(async move {
         // How it ended is told to whoever waits for an answer on it.
         let _ = connection.with_upgrades().await;
+        drop(place);
     });
     Ok(Lease { sender, wire })
 }
@@ -218,6 +233,7 @@ pub(crate) async fn http2_on(
     stream: Stream,
     local: SocketAddr,
     peer: SocketAddr,
+    place: Option<OwnedSemaphorePermit>,
 ) -> Result<Shared, DialError> {
     let wire = wire(&stream, local, peer);
     let (sender, connection) = http2::Builder::new(TokioExecutor::new())
@@ -234,6 +250,7 @@ pub(crate) async fn http2_on(
     tokio::spawn(async move {
         // How it ended is told to whoever waits for an answer on it.
         let _ = connection.await;
+        drop(place);
     });
     Ok(Shared { sender, wire, used: Arc::new(Mutex::new(Instant::now())) })
 }

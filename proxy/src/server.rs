@@ -79,7 +79,7 @@ pub async fn run_with(
     let mut resolving = resolve(&state).await;
     resolving.extend(probe::start(&state));
     for upstream in state.upstreams() {
-        upstream.nodes.naming.warn_of_hidden(&state.redaction, &upstream.target().name);
+        upstream.nodes.naming().warn_of_hidden(&state.redaction, &upstream.target().name);
     }
     let exporter = exporter.map(|exporter| tokio::spawn(exporter.run(state.over.clone())));
     let workers = start(&state, tls, listeners)?;

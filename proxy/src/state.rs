@@ -145,9 +145,7 @@ impl State {
 
     /// Requests under way at a shadow, per node.
     pub(crate) fn inflight_at(&self, shadow: usize) -> u32 {
-        let nodes = self.shadows[shadow].nodes.current();
-        let all: u32 = nodes.iter().map(|node| node.load.inflight()).sum();
-        all / u32::try_from(nodes.len().max(1)).unwrap_or(u32::MAX)
+        self.shadows[shadow].nodes.inflight()
     }
 
     /// All targets, the primary first.

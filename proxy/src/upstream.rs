@@ -12,16 +12,17 @@ use http::{HeaderMap, Method, Request, Response, StatusCode, Version};
 use hyper::body::Incoming;
 use hyper::client::conn::TrySendError;
 use rustls::pki_types::ServerName;
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::config::{Node, Target, TlsError};
 use crate::dial::{Dial, DialError, TargetTls};
 use crate::head::Head;
-use crate::load::{Load, Reading, UnderWay};
+use crate::load::{Load, Reading, Total, UnderWay};
 use crate::nodes::{NodeState, Nodes};
 use crate::pool::{self, Lease, Return, Shared, Wire};
 use crate::resolve::Resolve;
 use crate::rewrite::Rewrite;
+use crate::room::Admitted;
 use crate::tee::{Captured, Chunks, UpstreamBody, captured};
 
 /// How long to wait for the rest of an upload before it can be sent again.
@@ -122,7 +123,7 @@ impl Upstream {
 
     /// A request of the proxy's own to a node, which is not counted as load on it.
     pub(crate) fn dispatch_own(&self, node: &Arc<NodeState>) -> Dispatch {
-        let (at, load) = (Instant::now(), Load::new());
+        let (at, load) = (Instant::now(), Load::new(Total::default()));
         let (reading, under_way) = load.enter(at);
         Dispatch { node: node.clone(), at, worker: self.nodes.own(), reading, under_way }
     }
@@ -203,16 +204,32 @@ impl Upstream {
     }
 
     /// A connection within the time for one, the wait for whoever makes one included, and whether it has carried requests before.
+    /// Where the node may have no more, a wait for one that is free goes before.
     async fn connected(&self, dispatch: &Dispatch, http2: bool) -> Result<(Connection, bool), DialError> {
         let within = self.target().connect_timeout;
-        let connecting = self.connect(dispatch, http2);
+        let place = match &dispatch.node.room {
+            None => None,
+            Some(room) => {
+                let idle = self.target().idle_timeout;
+                match room.admit(&dispatch.node, dispatch.worker, http2, idle).await {
+                    Admitted::Free(connection) => return Ok((connection, true)),
+                    Admitted::Place(place) => Some(place),
+                }
+            }
+        };
+        let connecting = self.connect(dispatch, http2, place);
         tokio::time::timeout(within, connecting).await.unwrap_or(Err(DialError::TimedOut(within)))
     }
 
-    async fn connect(&self, dispatch: &Dispatch, http2: bool) -> Result<(Connection, bool), DialError> {
+    async fn connect(
+        &self,
+        dispatch: &Dispatch,
+        http2: bool,
+        place: Option<OwnedSemaphorePermit>,
+    ) -> Result<(Connection, bool), DialError> {
         if !http2 {
             let (stream, local, peer) = self.dial(&dispatch.node, http2).await?;
-            return Ok((Connection::Own(pool::http1_on(stream, local, peer).await?), false));
+            return Ok((Connection::Own(pool::http1_on(stream, local, peer, place).await?), false));
         }
         let pool = dispatch.node.pool(dispatch.worker);
         let turn = pool.dialing.acquire().await;
@@ -221,7 +238,7 @@ impl Upstream {
             return Ok((connection, true));
         }
         let made = match self.dial(&dispatch.node, http2).await {
-            Ok((stream, local, peer)) => pool::http2_on(stream, local, peer).await,
+            Ok((stream, local, peer)) => pool::http2_on(stream, local, peer, place).await,
             Err(error) => Err(error),
         };
         let shared = match made {
@@ -233,6 +250,9 @@ impl Upstream {
             }
         };
         pool.share(shared.clone());
+        if let Some(room) = &dispatch.node.room {
+            room.shared();
+        }
         drop(turn);
         Ok((Connection::Shared(shared), false))
     }
@@ -278,7 +298,8 @@ impl Upstream {
 }
 
 /// A connection that carries the next request.
-enum Connection {
+#[derive(Debug)]
+pub(crate) enum Connection {
     Own(Lease),
     Shared(Shared),
 }
@@ -326,6 +347,7 @@ impl Dispatch {
             labels: self.node.labels().as_ref().clone(),
             queued_us: Some(micros(self.at.saturating_duration_since(received))),
             inflight: self.reading.inflight,
+            inflight_total: Some(self.reading.total),
             rate_1s: self.reading.rate_1s,
             rate_10s: self.reading.rate_10s,
             ..Leg::unsent(Outcome::Answered, "")

@@ -86,6 +86,7 @@ pub(crate) struct Target {
     pub(crate) eject_failures: Option<u32>,
     pub(crate) eject_ms: Option<u64>,
     pub(crate) max_inflight: Option<usize>,
+    pub(crate) max_connections: Option<usize>,
     pub(crate) timeout_ms: Option<u64>,
     pub(crate) first_byte_timeout_ms: Option<u64>,
     pub(crate) total_timeout_ms: Option<u64>,

@@ -69,7 +69,16 @@ pub(crate) fn shadow_target(raw: &raw::Target, urls: &[String], name: &str) -> a
     let mut target = target(raw, urls, name)?;
     let total = raw.total_timeout_ms.or(raw.timeout_ms);
     target.total_timeout = Some(total.map_or(SHADOW_TIMEOUT, Duration::from_millis));
-    target.inflight = Some(raw.max_inflight.unwrap_or(SHADOW_INFLIGHT));
+    // What would wait for a connection waits in order of arrival instead.
+    let default = match raw.max_connections {
+        Some(connections)
+            if target.protocol != Protocol::Http2 && !target.nodes.iter().any(|node| node.expand) =>
+        {
+            connections.saturating_mul(target.nodes.len()).min(SHADOW_INFLIGHT)
+        }
+        _ => SHADOW_INFLIGHT,
+    };
+    target.inflight = Some(raw.max_inflight.unwrap_or(default));
     target.eject = ejection(raw, 0);
     target.rewrite = rewrite_of(raw, true, &target.name)?;
     Ok(target)
@@ -97,6 +106,7 @@ fn target(raw: &raw::Target, urls: &[String], name: &str) -> anyhow::Result<Targ
     let millis = |value: Option<u64>, default| value.map_or(default, Duration::from_millis);
     target.balance = balance(raw, &target.name)?;
     target.inflight = raw.max_inflight;
+    target.connections = raw.max_connections;
     target.first_byte_timeout = raw.first_byte_timeout_ms.map(Duration::from_millis);
     target.total_timeout = raw.total_timeout_ms.map(Duration::from_millis);
     target.connect_timeout = millis(raw.connect_timeout_ms, target.connect_timeout);

@@ -17,6 +17,7 @@ macro_rules! leg {
             optional(concat!($leg, "_first_byte_us"), Int64, "µs", "dispatch to the head of the answer"),
             optional(concat!($leg, "_latency_us"), Int64, "µs", "dispatch to the last byte of the answer, or to the failure"),
             column(concat!($leg, "_inflight"), Int32, "requests", "requests of this leg under way on this node at dispatch, without this one"),
+            optional(concat!($leg, "_inflight_total"), Int32, "requests", "requests of this leg under way on all its nodes at dispatch, without this one; null when never sent"),
             optional(concat!($leg, "_inflight_peak"), Int32, "requests", "most requests of this leg under way on this node at once while this one was, without this one; null when never sent"),
             column(concat!($leg, "_rate_1s"), Float64, "1/s", "arrivals on this leg and node before this one, shot noise, time constant 1 s"),
             column(concat!($leg, "_rate_10s"), Float64, "1/s", "the same with a time constant of 10 s"),
@@ -94,8 +95,8 @@ const HEAD: [Column; 23] = [
     column("shadow_role", Text, "", "candidate (under test) or control (the primary's own version)"),
 ];
 
-const PRIMARY: [Column; 48] = leg!("primary");
-const SHADOW: [Column; 48] = leg!("shadow");
+const PRIMARY: [Column; 49] = leg!("primary");
+const SHADOW: [Column; 49] = leg!("shadow");
 
 const DIVERGENCE: [Column; 36] = [
     column(
@@ -211,8 +212,8 @@ const DIVERGENCE: [Column; 36] = [
     optional("json_differences", Int64, "", "number of differences of two JSON answers of no known shape"),
 ];
 
-const fn join() -> [Column; 155] {
-    let mut all = [HEAD[0]; 155];
+const fn join() -> [Column; 157] {
+    let mut all = [HEAD[0]; 157];
     let mut next = 0;
     let parts: [&[Column]; 4] = [&HEAD, &PRIMARY, &SHADOW, &DIVERGENCE];
     let mut part = 0;

@@ -128,6 +128,9 @@ pub struct Leg {
     /// the connection had carried a request before
     #[prost(bool, optional, tag = "24")]
     pub reused: ::core::option::Option<bool>,
+    /// requests of this leg under way on all its nodes, without this one
+    #[prost(uint32, optional, tag = "25")]
+    pub inflight_total: ::core::option::Option<u32>,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Header {

@@ -20,6 +20,8 @@ pub struct Target {
     pub eject: Option<Ejection>,
     /// Requests under way at once; on the primary more are answered 503, on a shadow more wait. None has no bound of its own.
     pub inflight: Option<usize>,
+    /// Connections to each node at once, of all workers; a request for which none is free waits for one. None has no bound.
+    pub connections: Option<usize>,
     /// Deadline of the head of the answer, from dispatch.
     pub first_byte_timeout: Option<Duration>,
     /// Deadline of the last byte of the answer, from dispatch.
@@ -52,6 +54,7 @@ impl Target {
             balance: Balance::default(),
             eject: None,
             inflight: None,
+            connections: None,
             first_byte_timeout: None,
             total_timeout: None,
             connect_timeout: Duration::from_secs(2),

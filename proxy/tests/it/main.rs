@@ -5,6 +5,7 @@ mod admin;
 mod balance;
 mod bounds;
 mod calls;
+mod connections;
 mod faults;
 mod grpc;
 mod identity;

@@ -116,6 +116,7 @@ fn put_leg(rows: &mut Rows, prefix: &str, leg: &Leg, keep: bool) {
     rows.put_in(prefix, "first_byte_us", leg.first_byte_us);
     rows.put_in(prefix, "latency_us", leg.latency_us);
     rows.put_in(prefix, "inflight", leg.inflight);
+    rows.put_in(prefix, "inflight_total", leg.inflight_total);
     rows.put_in(prefix, "inflight_peak", leg.inflight_peak);
     rows.put_in(prefix, "rate_1s", leg.rate_1s);
     rows.put_in(prefix, "rate_10s", leg.rate_10s);

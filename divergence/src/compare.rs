@@ -84,7 +84,8 @@ pub struct Divergence {
     pub ulp_max: Option<i64>,
     /// Output of the element that names the class: what moved, or else what has the most tolerance units. A path in a JSON tree.
     pub worst_output: Option<String>,
-    /// Index of that element, row-major; of a token in generated text, of an image of detections.
+    /// Index of that element, row-major; of a token in generated text, of an image of detections, of an item that only one
+    /// side lists in that list.
     pub worst_index: Option<u64>,
     /// Row of the first dimension that it is in; `None` for outputs of one dimension, where the index says it.
     pub worst_row: Option<u64>,

@@ -4,6 +4,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::structure::{Pair, matched};
 use crate::decode::{shape_text, shortened};
+use crate::metric::decision::Flip;
 use crate::metric::detection::{Detection, Matched, match_boxes};
 use crate::{BoxFormat, Decoded, DetectionRule, Output, Rules, Tolerance};
 
@@ -79,17 +80,27 @@ impl<'r> Detections<'r> {
         self.images.get(image).map_or((0, 0), |(p, s)| (p.len(), s.len()))
     }
 
-    /// Whether every box without a partner scores, within tolerance, as low as the lowest of all: at the edge of what is listed.
-    pub(super) fn is_near_tie(&self, image: usize) -> bool {
-        let Some((p, s)) = self.images.get(image) else { return false };
-        let lowest = p.iter().chain(s).map(|found| found.score).fold(f64::INFINITY, f64::min);
-        let edge = lowest + 2.0 * self.tolerance.around(lowest);
-        // What scores above the edge must have its partner.
-        let above = |boxes: &[Detection]| {
-            boxes.iter().filter(|found| found.score > edge).copied().collect::<Vec<_>>()
+    /// Whether a box of an image has no partner; a near tie where every such box scores within tolerance of the edge of what is listed:
+    /// the rule's threshold, or without one the lowest score that both sides list. A box that is broken on the primary (not finite, or
+    /// nothing but zeros) is a sign of its own and has no partner to lose.
+    pub(super) fn moved(&self, image: usize) -> Option<Flip> {
+        let (p, s) = self.images.get(image)?;
+        let whole: Vec<Detection> = p.iter().filter(|found| !is_broken(found)).copied().collect();
+        let broken = p.len() - whole.len();
+        let all = match_boxes(&whole, s, self.rule.iou);
+        if all.missing == 0 && all.extra <= broken {
+            return None;
+        }
+        let listed = || all.scores.iter().flat_map(|(p, s)| [*p, *s]).reduce(f64::min);
+        let Some(edge) = self.rule.threshold.or_else(listed) else { return Some(Flip::Real) };
+        let width = 2.0 * self.tolerance.around(edge);
+        // What scores away from the edge must have its partner.
+        let away = |boxes: &[Detection]| -> Vec<Detection> {
+            boxes.iter().filter(|found| (found.score - edge).abs() > width).copied().collect()
         };
-        let left = match_boxes(&above(p), s, self.rule.iou).missing;
-        left == 0 && match_boxes(&above(s), p, self.rule.iou).missing == 0
+        let missing = match_boxes(&away(&whole), s, self.rule.iou).missing;
+        let extra = match_boxes(&away(s), &whole, self.rule.iou).missing;
+        Some(if missing == 0 && extra <= broken { Flip::NearTie } else { Flip::Real })
     }
 
     /// Whether both sides have the very same boxes, in any order.
@@ -99,6 +110,11 @@ impl<'r> Detections<'r> {
             found.missing + found.extra == 0 && found.max_score_difference.unwrap_or(0.0) == 0.0
         })
     }
+}
+
+fn is_broken(found: &Detection) -> bool {
+    let finite = found.score.is_finite() && found.corners.iter().all(|corner| corner.is_finite());
+    !finite || found.corners == [0.0; 4]
 }
 
 /// The detections of one answer, image by image; `None` when it has none of the outputs.

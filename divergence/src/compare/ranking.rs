@@ -15,8 +15,8 @@ const MOST_UNSAID: usize = 128;
 pub(super) struct Ranked {
     /// The items that both sides have, as one row in the order of the primary.
     pub(super) shared: Pair<'static>,
-    /// An item that only one side has.
-    pub(super) membership: Option<Flip>,
+    /// An item that only one side has, and its place in that side's list.
+    pub(super) membership: Option<(Flip, usize)>,
     /// Whether the best item of the primary is missing on the shadow, beyond a near tie.
     pub(super) top_lost: bool,
     /// Whether the order changed of a ranking without scores.
@@ -29,7 +29,7 @@ impl Ranked {
     pub(super) fn of(pair: &Pair<'_>, rules: &Rules, measures: &mut Measures) -> Self {
         let (p, s) = (Side::of(&pair.primary), Side::of(&pair.shadow));
         let shared: Vec<(f64, f64)> =
-            p.keys.iter().filter_map(|key| Some((*p.scores.get(key)?, *s.scores.get(key)?))).collect();
+            p.keys.iter().filter_map(|key| Some((p.scores.get(key)?.0, s.scores.get(key)?.0))).collect();
         let row = |values: Vec<f64>| {
             let shape = vec![values.len() as u64];
             Output { values, ..Output::new(pair.primary.name.clone(), pair.dtype, shape) }
@@ -37,13 +37,10 @@ impl Ranked {
         let (one, other): (Vec<f64>, Vec<f64>) = shared.iter().copied().unzip();
         let has_scores = p.has_scores && s.has_scores;
         order_measures(measures, &one, &other);
-        let top = |keys: &[&str]| {
-            keys.iter().take(rules.top_k).map(|key| (*key).to_owned()).collect::<BTreeSet<_>>()
-        };
-        let (top_p, top_s) = (top(&p.keys), top(&s.keys));
-        let depth = top_p.len().max(top_s.len());
+        let (top_p, top_s) = (p.top(rules.top_k), s.top(rules.top_k));
+        let depth = p.keys.len().max(s.keys.len()).min(rules.top_k);
         if depth > 0 {
-            let both = top_p.intersection(&top_s).count();
+            let both = top_p.intersection(&top_s).count().min(depth);
             measures.lower_overlap(both as f64 / depth as f64);
         }
         if let Some(rbo) = rbo::extrapolated(&p.keys, &s.keys, rbo::PERSISTENCE) {
@@ -51,7 +48,9 @@ impl Ranked {
         }
         let lost = |own: &Side<'_>, other: &Side<'_>| own.lost(other, |value| pair.tolerance.around(value));
         let membership = match (lost(&p, &s), lost(&s, &p)) {
-            (Some(Flip::Real), _) | (_, Some(Flip::Real)) => Some(Flip::Real),
+            (Some((Flip::Real, at)), _) | (Some((Flip::NearTie, _)) | None, Some((Flip::Real, at))) => {
+                Some((Flip::Real, at))
+            }
             (one, other) => one.or(other),
         };
         let top_lost = p.keys.first().is_some_and(|top| !s.scores.contains_key(top));
@@ -69,7 +68,7 @@ impl Ranked {
         Self {
             shared,
             membership,
-            top_lost: top_lost && membership == Some(Flip::Real),
+            top_lost: top_lost && membership.is_some_and(|(flip, _)| flip == Flip::Real),
             reordered,
             top_moved,
         }
@@ -79,7 +78,8 @@ impl Ranked {
 /// The items of one side, best first.
 struct Side<'a> {
     keys: Vec<&'a str>,
-    scores: BTreeMap<&'a str, f64>,
+    /// Score and place in the answer.
+    scores: BTreeMap<&'a str, (f64, usize)>,
     has_scores: bool,
 }
 
@@ -94,7 +94,7 @@ impl<'a> Side<'a> {
             // Without scores, places counted from the end rank as the items do.
             let score = if has_scores { output.values[place] } else { (count - place) as f64 };
             if let std::collections::btree_map::Entry::Vacant(entry) = scores.entry(key.as_str()) {
-                entry.insert(score);
+                entry.insert((score, place));
                 items.push((key, score));
             }
         }
@@ -102,23 +102,28 @@ impl<'a> Side<'a> {
         Self { keys: items.into_iter().map(|(key, _)| key).collect(), scores, has_scores }
     }
 
-    /// Whether the other side lacks an item of this one: a near tie where every such item is within noise of the last one listed, which
-    /// the next run may list instead.
-    fn lost(&self, other: &Side<'_>, noise: impl Fn(f64) -> f64) -> Option<Flip> {
-        let lost: Vec<f64> = self
+    /// The best `k` items, and all whose score is that of the last of them.
+    fn top(&self, k: usize) -> BTreeSet<&'a str> {
+        let Some(last) = self.keys[..self.keys.len().min(k)].last().map(|key| self.scores[key].0) else {
+            return BTreeSet::new();
+        };
+        let tied = |(place, key): &(usize, &&'a str)| *place < k || self.scores[**key].0 == last;
+        self.keys.iter().enumerate().take_while(tied).map(|(_, key)| *key).collect()
+    }
+
+    /// The best item that the other side lacks, by its place in the answer. A near tie where it is within noise of the last item that
+    /// the other lists instead, which the next run may swap; never where the other's list is shorter: there nothing took its place.
+    fn lost(&self, other: &Side<'_>, noise: impl Fn(f64) -> f64) -> Option<(Flip, usize)> {
+        let (best, at) = self
             .keys
             .iter()
             .filter(|key| !other.scores.contains_key(*key))
-            .filter_map(|key| self.scores.get(key).copied())
-            .collect();
-        let best = lost.iter().copied().reduce(f64::max)?;
-        if lost.len() == self.keys.len() {
-            // Nothing is left to be a tie with.
-            return Some(Flip::Real);
-        }
-        let last = self.keys.last().and_then(|key| self.scores.get(key)).copied()?;
-        let apart = best - noise(best) > last + noise(last);
-        Some(if apart || !self.has_scores { Flip::Real } else { Flip::NearTie })
+            .find_map(|key| self.scores.get(key).copied())?;
+        let last = other.keys.last().and_then(|key| other.scores.get(key)).map(|(score, _)| *score);
+        let shares = other.keys.iter().any(|key| self.scores.contains_key(key));
+        let near = last.is_some_and(|last| best - noise(best) <= last + noise(last));
+        let tie = near && shares && self.has_scores && other.keys.len() >= self.keys.len();
+        Some((if tie { Flip::NearTie } else { Flip::Real }, at))
     }
 }
 

@@ -178,6 +178,7 @@ pub(super) fn matched<'a>(
         return Err(format!("shape:{name} {}/{}", primary.values.len(), shadow.values.len()));
     }
     let printed = printed::scores(primary, shadow).filter(|_| kind == Kind::Tensor);
+    let kind = printed.as_ref().map_or(kind, |(primary, _)| primary.kind);
     // Printed scores have few digits: no distance in units of the last place.
     let (dtype, declared) = if printed.is_some() { (DType::Fp32, false) } else { (dtype, declared) };
     // A number of steps is a score, where another integer is a label or a count.

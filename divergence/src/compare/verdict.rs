@@ -178,14 +178,15 @@ impl Judge<'_> {
     /// Judges scores that are paired by what they belong to.
     fn ranking(&mut self, pair: &Pair<'_>) {
         let ranked = Ranked::of(pair, self.rules, &mut self.divergence.measures);
-        let place = || Place { output: pair.primary.name.clone(), index: 0, row: pair.at_row };
+        let at = ranked.membership.map_or(0, |(_, at)| at);
+        let place = || Place { output: pair.primary.name.clone(), index: at, row: pair.at_row };
         let totals = &mut self.totals;
         let moved = ranked.membership.is_some() || ranked.reordered;
         totals.differs |= moved;
         if ranked.top_lost || ranked.top_moved {
             totals.ranked = true;
             totals.moved(Move::Top, place);
-        } else if ranked.membership == Some(Flip::Real) {
+        } else if ranked.membership.is_some_and(|(flip, _)| flip == Flip::Real) {
             totals.moved(Move::Members, place);
         } else if ranked.reordered {
             totals.moved(Move::Order, place);
@@ -274,9 +275,11 @@ impl Judge<'_> {
                 (0, 0) => {}
                 (_, 0) => self.totals.one_sided.shadow = self.totals.one_sided.shadow.or(Some(Sign::Empty)),
                 (0, _) => self.totals.one_sided.primary = self.totals.one_sided.primary.or(Some(Sign::Empty)),
-                _ if matched.missing + matched.extra == 0 => {}
-                _ if found.is_near_tie(image) => self.totals.moved(Move::NearDetections, place),
-                _ => self.totals.moved(Move::Detections, place),
+                _ => match found.moved(image) {
+                    Some(Flip::Real) => self.totals.moved(Move::Detections, place),
+                    Some(Flip::NearTie) => self.totals.moved(Move::NearDetections, place),
+                    None => {}
+                },
             }
             let apart = matched.min_iou.map_or(0.0, |overlap| (1.0 - overlap) / (1.0 - AGREE));
             let divergence = &mut self.divergence;

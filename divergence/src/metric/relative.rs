@@ -24,12 +24,6 @@ pub fn log10_ratio(p: f64, c: f64, floor: f64) -> Option<f64> {
     Some((magnitude(c) - magnitude(p)).abs())
 }
 
-/// Whether one side is above the floor and the other is not.
-#[must_use]
-pub fn vanished(p: f64, c: f64, floor: f64) -> bool {
-    (p.abs() > floor) != (c.abs() > floor)
-}
-
 /// |C − P| in units of what is tolerated: passes at 1 or less (numpy's `isclose` and torch's `assert_close` sum the two parts of
 /// a tolerance; Polygraphy passes where either holds). NaN on both sides and equal infinities are 0; any other pair that is not
 /// finite, or that differs where nothing is tolerated, is infinite.
@@ -87,7 +81,5 @@ mod tests {
         assert!(close(log10_ratio(0.01, 0.0, 1e-5), 3.0));
         assert_eq!(log10_ratio(1e-7, 1e-6, 1e-5), None);
         assert!(log10_ratio(1.0, 0.0, 0.0).unwrap().is_finite());
-        assert!(vanished(0.1, 0.0, 1e-5) && vanished(0.0, 0.1, 1e-5));
-        assert!(!vanished(0.1, 0.2, 1e-5) && !vanished(0.0, 1e-6, 1e-5));
     }
 }

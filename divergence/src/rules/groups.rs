@@ -51,6 +51,10 @@ pub struct DetectionRule {
     /// Boxes of one class that overlap at least so much (intersection over union) are one.
     #[serde(default = "half")]
     pub iou: f64,
+    /// The score below which the servers list no box: one that only one side lists is a near tie within tolerance of it. Without it, the
+    /// lowest score that both sides list takes its place.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub threshold: Option<f64>,
 }
 
 fn half() -> f64 {
@@ -64,6 +68,8 @@ impl DetectionRule {
 
     pub(super) fn validate(&self) -> Result<(), RulesError> {
         let field = format!("detections.{}.iou", self.boxes);
-        number(&field, self.iou, self.iou > 0.0 && self.iou <= 1.0, "above 0 and at most 1")
+        number(&field, self.iou, self.iou > 0.0 && self.iou <= 1.0, "above 0 and at most 1")?;
+        let field = format!("detections.{}.threshold", self.boxes);
+        self.threshold.map_or(Ok(()), |value| number(&field, value, value.is_finite(), "a finite number"))
     }
 }

@@ -112,6 +112,26 @@ fn scores_printed_into_text_are_compared_as_numbers() {
     let zero = of(&["0.5:3", "0.25:1"], &["0.0:3", "0.0:1"]);
     assert_eq!(verdict(&zero), (Class::Degenerate, "shadow_only:all_zero", true));
     let class = of(&["0.5:3"], &["0.5:4"]);
-    assert_eq!(verdict(&class), (Class::Flip, "real:text", true));
+    assert_eq!(verdict(&class), (Class::Flip, "real", true));
     assert_eq!(of(&["0.5:3"], &["0.5:3"]).class, Class::BitEqual);
+}
+
+#[test]
+fn printed_classes_are_a_ranking_of_each_row() {
+    let of = |p: &[&str], s: &[&str]| pair(text("SCORE", p), text("SCORE", s));
+    // Within noise of one another, two classes have no order.
+    let tie = of(&["0.5000:3", "0.4999:1", "0.1:2"], &["0.5000:1", "0.4999:3", "0.1:2"]);
+    assert_eq!(verdict(&tie), (Class::Flip, "near_tie", false));
+    let moved = of(&["0.51:3", "0.49:1"], &["0.51:1", "0.49:3"]);
+    assert_eq!((moved.class, moved.detail.as_str(), moved.serious), (Class::Flip, "real", true));
+    let lower = of(&["0.6:3", "0.3:1", "0.1:2"], &["0.6:3", "0.3:7", "0.1:2"]);
+    assert_eq!(verdict(&lower), (Class::Rank, "members", false));
+    // A batch: each row is a ranking of its own, and may name what another names.
+    let rows = |items: &[&str]| Output { shape: vec![2, 2], ..text("SCORE", items) };
+    let batch = |last: [&str; 2]| {
+        pair(rows(&["0.6:3", "0.4:1", "0.51:1", "0.49:3"]), rows(&["0.6:3", "0.4:1", last[0], last[1]]))
+    };
+    assert_eq!(batch(["0.51:1", "0.49:3"]).class, Class::BitEqual);
+    let second = batch(["0.51:3", "0.49:1"]);
+    assert_eq!((verdict(&second), second.worst_row), ((Class::Flip, "real", true), Some(1)));
 }

@@ -37,8 +37,28 @@ fn an_item_that_only_one_side_lists_is_a_change_of_members_or_of_the_top() {
     assert_eq!(verdict(&middle), (Class::Rank, "members", false));
     let top = pair(ranking(&FOUR), ranking(&[("e", 0.95), FOUR[1], FOUR[2], FOUR[3]]));
     assert_eq!(verdict(&top), (Class::Flip, "real", true));
+    assert_eq!((middle.worst_output.as_deref(), middle.worst_index), (Some("rank"), Some(1)));
+    // A list that lost its tail, or gained one, lost it for nothing.
+    for cut in 1..4 {
+        let lost = pair(ranking(&FOUR), ranking(&FOUR[..cut]));
+        assert_eq!(verdict(&lost), (Class::Rank, "members", false), "{cut}");
+        assert_eq!(lost.worst_index, Some(cut as u64));
+        let gained = pair(ranking(&FOUR[..cut]), ranking(&FOUR));
+        assert_eq!(verdict(&gained), (Class::Rank, "members", false), "{cut}");
+    }
     let nothing = pair(ranking(&FOUR), ranking(&[]));
     assert_eq!((nothing.class, nothing.serious), (Class::Degenerate, true));
+}
+
+#[test]
+fn what_is_tied_at_the_edge_of_the_top_is_in_both_tops() {
+    let list = |order: [usize; 4]| {
+        let tied = [("a", 0.9), ("b", 0.5), ("c", 0.5), ("d", 0.1)];
+        ranking(&order.map(|at| tied[at]))
+    };
+    let rules = Rules { top_k: 2, ..Rules::default() };
+    let turned = judged(vec![list([0, 1, 2, 3])], vec![list([0, 2, 1, 3])], &rules);
+    assert_eq!((turned.class, turned.measures.top_k_overlap), (Class::BitEqual, Some(1.0)));
 }
 
 #[test]
@@ -106,8 +126,20 @@ fn shifted_lost_and_weak_boxes_are_told_apart() {
     );
     let lost = of(detected(&BOXES[1..], &[0.8, 0.3], &[1.0, 2.0]));
     assert_eq!(verdict(&lost), (Class::Flip, "real:detections", true));
-    let weakest = of(detected(&BOXES[..2], &[0.9, 0.8], &[1.0, 1.0]));
-    assert_eq!(verdict(&weakest), (Class::Flip, "near_tie:detections", false));
+    // The weakest is lost like any other, unless it stands at the edge of what is listed.
+    let weakest = detected(&BOXES[..2], &[0.9, 0.8], &[1.0, 1.0]);
+    assert_eq!(verdict(&of(weakest.clone())), (Class::Flip, "real:detections", true));
+    let mut edge = detector();
+    edge.detections[0].threshold = Some(0.300_01);
+    let found = judged(good(), weakest.clone(), &edge);
+    assert_eq!(verdict(&found), (Class::Flip, "near_tie:detections", false));
+    assert_eq!(verdict(&judged(weakest.clone(), good(), &edge)), (Class::Flip, "near_tie:detections", false));
+    edge.detections[0].threshold = Some(0.25);
+    assert_eq!(verdict(&judged(good(), weakest, &edge)), (Class::Flip, "real:detections", true));
+    // Two of one score, of which the best two are listed: noise decides which.
+    let tied = |last: [f64; 4]| detected(&[BOXES[0], BOXES[1], last], &[0.9, 0.3, 0.3], &[1.0, 1.0, 2.0]);
+    let other = judged(tied(BOXES[2]), tied([60.0, 60.0, 70.0, 70.0]), &detector());
+    assert_eq!(verdict(&other), (Class::Flip, "near_tie:detections", false));
     let class = of(detected(&BOXES, &[0.9, 0.8, 0.3], &[3.0, 1.0, 2.0]));
     assert_eq!(verdict(&class), (Class::Flip, "real:detections", true));
     let score = of(detected(&BOXES, &[0.9, 0.82, 0.3], &[1.0, 1.0, 2.0]));
@@ -116,6 +148,19 @@ fn shifted_lost_and_weak_boxes_are_told_apart() {
     assert_eq!(verdict(&empty), (Class::Degenerate, "shadow_only:empty", true));
     let none = judged(detected(&[], &[], &[]), detected(&[], &[], &[]), &detector());
     assert_eq!(none.class, Class::BitEqual);
+}
+
+#[test]
+fn a_broken_box_of_the_primary_is_the_primarys_and_hides_no_lost_box() {
+    let nan = [f64::NAN; 4];
+    let good = || detected(&BOXES, &[0.9, 0.8, 0.3], &[1.0, 1.0, 2.0]);
+    let broken = |first: [f64; 4]| detected(&[first, BOXES[1], BOXES[2]], &[0.9, 0.8, 0.3], &[1.0, 1.0, 2.0]);
+    let found = judged(broken(nan), good(), &detector());
+    assert_eq!(verdict(&found), (Class::Degenerate, "primary_only:nan", false));
+    let back = judged(good(), broken(nan), &detector());
+    assert_eq!(verdict(&back), (Class::Degenerate, "shadow_only:nan", true));
+    let lost = detected(&[BOXES[0], BOXES[2]], &[0.9, 0.3], &[1.0, 2.0]);
+    assert_eq!(verdict(&judged(broken(nan), lost, &detector())), (Class::Flip, "real:detections", true));
 }
 
 #[test]

@@ -25,6 +25,7 @@ use detections::Detections;
 pub use measures::Measures;
 pub use report::{Image, Needed, Numbers, Order, OutputReport, RowFlip, Worst, report, unused};
 use structure::Pair;
+pub(crate) use tree::compared_outputs;
 pub use tree::{Change, Changed, Changes, MAX_CHANGES, changes};
 
 /// One side of a comparison.

@@ -8,6 +8,7 @@ mod signs;
 
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
+use crate::compare::compared_outputs;
 use crate::{Decoded, Output, Rules};
 use signs::{BLOCK, Pattern};
 
@@ -35,10 +36,11 @@ pub struct Signature {
     pub blocks: Vec<f64>,
 }
 
-/// The signature of the outputs that the rules compare; `None` when they hold no element.
+/// The signature of the outputs that the rules compare, of a JSON tree of its values; `None` when they hold no element.
 #[must_use]
 pub fn signature(answer: &Decoded, rules: &Rules) -> Option<Signature> {
-    let outputs = || answer.outputs.iter().filter(|output| rules.compares(&output.name));
+    let compared = compared_outputs(answer, rules);
+    let outputs = || compared.iter().map(|output| &**output);
     let count: usize = outputs().map(elements).sum();
     if count == 0 {
         return None;

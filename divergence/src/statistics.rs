@@ -1,5 +1,6 @@
 //! What the numbers of one answer are like, for questions that are asked of many answers without their values.
 
+use crate::compare::compared_outputs;
 use crate::metric::decision;
 use crate::profile::Profile;
 use crate::{Decoded, Kind, Rules};
@@ -30,8 +31,8 @@ pub struct Statistics {
 pub fn statistics(answer: &Decoded, rules: &Rules) -> Statistics {
     let mut found = Statistics::default();
     let (mut count, mut sum, mut square) = (0_usize, 0.0, 0.0);
-    let compared = answer.outputs.iter().filter(|output| rules.compares(&output.name));
-    for output in compared.filter(|output| output.kind != Kind::Logprobs || output.shape.len() < 2) {
+    let compared = compared_outputs(answer, rules);
+    for output in compared.iter().filter(|output| output.kind != Kind::Logprobs || output.shape.len() < 2) {
         let profile = Profile::of(output);
         found.nan += profile.nan as u64;
         found.infinite += profile.infinite as u64;

@@ -154,6 +154,9 @@ pub(super) fn listed(signs: &BTreeSet<Sign>) -> String {
 
 /// All signs of an answer's compared outputs, each judged as its own type.
 pub(super) fn listed_alone(decoded: &Decoded, rules: &Rules) -> String {
+    if let Some(tree) = &decoded.tree {
+        return super::tree::listed_alone(tree, rules);
+    }
     let compared = decoded.outputs.iter().filter(|output| rules.compares(&output.name));
     let of = |output: &Output| signs(output, &Profile::of(output), output.dtype, rules.output(&output.name));
     listed(&compared.flat_map(of).collect())

@@ -1,9 +1,12 @@
 //! JSON of no known shape: two trees compared field by field.
 //!
 //! Arrays are paired by position unless a rule says that their order means nothing, or which field names their objects. Numbers written
-//! with a fraction or exponent on either side are scores and have a tolerance; whole numbers, booleans and text are exact.
+//! with a fraction or exponent on either side are scores and have a tolerance; whole numbers, booleans and text are exact. A `null` beside
+//! a number is a number that is missing.
 
+mod flat;
 mod marks;
+mod numbers;
 mod walk;
 
 use std::collections::BTreeMap;
@@ -11,12 +14,12 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::Divergence;
-use super::degenerate::Sign;
-use super::elements::raise;
+use super::degenerate::{self, Sign};
 use crate::decode::shortened;
-use crate::metric::relative;
-use crate::{Class, Json, Rules, Tolerance};
+use crate::{Class, Json, Rules};
+pub(crate) use flat::compared_outputs;
 use marks::Marks;
+use numbers::Numbers;
 
 /// Most changes that are listed; all are counted.
 pub const MAX_CHANGES: usize = 1000;
@@ -31,6 +34,8 @@ pub enum Change {
     Removed,
     /// The kinds of value differ.
     Type,
+    /// One side has `null` for a number.
+    Null,
     /// Text or a boolean differs, or a whole number beyond its tolerance.
     Value,
     /// A score differs beyond tolerance.
@@ -65,69 +70,9 @@ pub struct Changes {
     pub unused: Vec<String>,
     #[serde(skip)]
     numbers: Numbers,
-}
-
-/// Metrics over the numbers that both trees have.
-#[derive(Debug, Clone, PartialEq, Default)]
-struct Numbers {
-    count: usize,
-    beyond: usize,
-    scores: usize,
-    /// Scores that are 0 on the primary, and on the candidate.
-    zero: [usize; 2],
-    tolerance_units: Option<f64>,
-    max_absolute: Option<f64>,
-    max_relative: Option<f64>,
-    symmetric_relative: Option<f64>,
-    log10_ratio: Option<f64>,
-    ratio_beyond: f64,
-    sign_change: bool,
-    worst: Option<String>,
-}
-
-impl Numbers {
-    /// Adds a pair; its tolerance units.
-    fn add(
-        &mut self,
-        (p, s): (f64, f64),
-        tolerance: Tolerance,
-        floor: f64,
-        is_score: bool,
-        path: &str,
-    ) -> f64 {
-        let difference = (s - p).abs();
-        let units = relative::tolerance_units(p, s, difference, tolerance.around(p));
-        self.count += 1;
-        self.beyond += usize::from(units > 1.0);
-        if !is_score {
-            return units;
-        }
-        self.scores += 1;
-        self.zero[0] += usize::from(p == 0.0);
-        self.zero[1] += usize::from(s == 0.0);
-        if units > self.tolerance_units.unwrap_or(0.0) {
-            self.worst = Some(path.to_owned());
-        }
-        raise(&mut self.tolerance_units, units);
-        if !p.is_finite() || !s.is_finite() {
-            return units;
-        }
-        let floor = floor.max(tolerance.atol);
-        raise(&mut self.max_absolute, difference);
-        if p != 0.0 {
-            raise(&mut self.max_relative, difference / p.abs());
-        }
-        raise(&mut self.symmetric_relative, relative::symmetric(p, s, difference, floor));
-        if let Some(ratio) = relative::log10_ratio(p, s, floor) {
-            raise(&mut self.log10_ratio, ratio);
-            if units > 1.0 && p.abs() > floor {
-                self.ratio_beyond = self.ratio_beyond.max(ratio);
-            }
-        }
-        let above = p.abs() > floor && s.abs() > floor;
-        self.sign_change |= units > 1.0 && above && p.is_sign_negative() != s.is_sign_negative();
-        units
-    }
+    /// Values that were compared, the same ones included.
+    #[serde(skip)]
+    compared: u64,
 }
 
 impl Changes {
@@ -157,7 +102,7 @@ impl Changes {
 /// Compares two trees by the rules for JSON.
 #[must_use]
 pub fn changes(primary: &Json<'_>, candidate: &Json<'_>, rules: &Rules) -> Changes {
-    let marks = Marks::of(primary, candidate, &rules.json);
+    let marks = Marks::of(&[primary, candidate], &rules.json);
     let mut changes = Changes { unused: marks.unused(&rules.json), ..Changes::default() };
     walk::Walk { marks: &marks, rules, changes: &mut changes }.whole(primary, candidate);
     changes
@@ -167,10 +112,13 @@ pub fn changes(primary: &Json<'_>, candidate: &Json<'_>, rules: &Rules) -> Chang
 pub(super) fn judge(primary: &Json<'_>, shadow: &Json<'_>, rules: &Rules) -> Divergence {
     let changes = changes(primary, shadow, rules);
     let numbers = &changes.numbers;
+    if changes.compared + changes.total() == 0 {
+        return super::incomparable("both: no value to compare".into());
+    }
     let (class, detail, named) = class(&changes, rules);
-    let degenerate = |side: usize| {
-        let zero = numbers.scores > 0 && numbers.zero[side] == numbers.scores;
-        if zero { Sign::AllZero.as_str().to_owned() } else { String::new() }
+    let [own, other] = match class {
+        Class::Structure => [primary, shadow].map(|tree| flat::signs(tree, rules)),
+        _ => numbers.signs(),
     };
     let serious = match class {
         Class::Structure | Class::Gross | Class::Flip => true,
@@ -187,8 +135,8 @@ pub(super) fn judge(primary: &Json<'_>, shadow: &Json<'_>, rules: &Rules) -> Div
         fraction_beyond: (numbers.count > 0).then(|| numbers.beyond as f64 / numbers.count as f64),
         sign_change: (numbers.scores > 0).then_some(numbers.sign_change),
         worst_output: named.or_else(|| numbers.worst.clone()),
-        primary_degenerate: degenerate(0),
-        shadow_degenerate: degenerate(1),
+        primary_degenerate: degenerate::listed(&own),
+        shadow_degenerate: degenerate::listed(&other),
         ..Divergence::of(class, detail, serious)
     };
     divergence.measures.json_differences = Some(changes.total());
@@ -215,14 +163,15 @@ fn class(changes: &Changes, rules: &Rules) -> (Class, String, Option<String>) {
             Some(found.path.clone()),
         );
     }
-    let zero = |side: usize| numbers.zero[side] == numbers.scores && numbers.scores > 0 && numbers.beyond > 0;
-    if zero(1) && !zero(0) {
-        return (Class::Degenerate, "shadow_only:all_zero".into(), None);
+    let one_sided = numbers.one_sided(rules);
+    if let Some(sign) = one_sided.shadow {
+        return (Class::Degenerate, format!("shadow_only:{}", sign.as_str()), None);
     }
-    let silent = zero(0) && !zero(1);
+    // Against nothing but zeros every number is gross.
+    let silent = one_sided.primary == Some(Sign::AllZero);
     let gross = if numbers.ratio_beyond >= rules.gross_log10_ratio {
         Some("ratio")
-    } else if numbers.tolerance_units.is_some_and(|units| units >= rules.gross_tolerance_units) {
+    } else if numbers.judged_units >= rules.gross_tolerance_units {
         Some("tolerance")
     } else {
         numbers.sign_change.then_some("sign")
@@ -233,12 +182,12 @@ fn class(changes: &Changes, rules: &Rules) -> (Class, String, Option<String>) {
     if let Some(found) = changes.first(|change| change == Change::Value) {
         let what = if found.primary.starts_with('"') { "real:text" } else { "real:label" };
         // Text follows the numbers it is made from.
-        if what == "real:label" || changes.count(Change::Number) == 0 {
+        if what == "real:label" || changes.count(Change::Number) + changes.count(Change::Null) == 0 {
             return (Class::Flip, what.into(), Some(found.path.clone()));
         }
     }
-    if silent {
-        return (Class::Degenerate, "primary_only:all_zero".into(), None);
+    if let Some(sign) = one_sided.primary {
+        return (Class::Degenerate, format!("primary_only:{}", sign.as_str()), None);
     }
     if changes.count(Change::Number) > 0 {
         let text = if changes.count(Change::Value) > 0 { "text" } else { "" };
@@ -246,6 +195,11 @@ fn class(changes: &Changes, rules: &Rules) -> (Class, String, Option<String>) {
     }
     let class = if changes.total() > 0 { Class::WithinTol } else { Class::BitEqual };
     (class, String::new(), None)
+}
+
+/// The signs of one tree, as a lone answer shows them; comma-separated.
+pub(super) fn listed_alone(tree: &Json<'_>, rules: &Rules) -> String {
+    degenerate::listed(&flat::signs(tree, rules))
 }
 
 /// The kind of a value by how its JSON begins.

@@ -169,7 +169,7 @@ const DIVERGENCE: [Column; 36] = [
         "worst_index",
         Int64,
         "",
-        "index of that element, row-major; of a token in text, of an image of boxes",
+        "index of that element, row-major; of a token in text, of an image of boxes, of an item in the list of the side that alone has it",
     ),
     optional(
         "worst_row",

@@ -23,13 +23,13 @@ pub(super) struct Marks<'r> {
 }
 
 impl<'r> Marks<'r> {
-    /// Evaluates every path on both trees.
-    pub(super) fn of(primary: &Json<'_>, candidate: &Json<'_>, rules: &'r JsonRules) -> Self {
+    /// Evaluates every path on all trees.
+    pub(super) fn of(trees: &[&Json<'_>], rules: &'r JsonRules) -> Self {
         let mut marks = Self::default();
         if *rules == JsonRules::default() {
             return marks;
         }
-        for tree in [primary, candidate] {
+        for tree in trees.iter().copied() {
             let plain = to_serde(tree);
             let mut select = |path: &'r Path| {
                 let found = path.select(tree, &plain);

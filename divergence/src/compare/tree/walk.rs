@@ -32,8 +32,16 @@ impl Walk<'_, '_> {
             return;
         }
         let tolerance = self.marks.tolerance(p, s).or(tolerance);
+        let is_leaf = |value: &Json<'_>| match value {
+            Json::Object(fields) => fields.is_empty() && !path.is_empty(),
+            Json::Array(items) => items.is_empty(),
+            _ => true,
+        };
+        self.changes.compared += u64::from(is_leaf(p) || is_leaf(s));
         match (p, s) {
-            (Json::Null, Json::Null) => {}
+            (Json::Null, Json::Null | Json::Number(_)) | (Json::Number(_), Json::Null) => {
+                self.null(p, s, path, tolerance);
+            }
             (Json::Bool(one), Json::Bool(other)) if one == other => {}
             (Json::Text(one), Json::Text(other)) if one == other => {}
             (Json::Bool(_), Json::Bool(_)) | (Json::Text(_), Json::Text(_)) => {
@@ -76,8 +84,7 @@ impl Walk<'_, '_> {
         tolerance: Option<Tolerance>,
     ) {
         let length = path.len();
-        path.push('/');
-        path.push_str(&step.replace('~', "~0").replace('/', "~1"));
+        self::step(path, step);
         match (p, s) {
             (Some(p), Some(s)) => self.values(p, s, path, tolerance),
             (Some(p), None) if !self.marks.is_ignored(p) => {
@@ -89,6 +96,17 @@ impl Walk<'_, '_> {
             _ => {}
         }
         path.truncate(length);
+    }
+
+    /// A number that one side lacks, or both.
+    fn null(&mut self, p: &Json<'_>, s: &Json<'_>, path: &str, tolerance: Option<Tolerance>) {
+        let tolerance = tolerance.unwrap_or(Tolerance::EXACT);
+        let units = self.changes.numbers.add((p, s), tolerance, self.rules.floor, true, path);
+        if p != s {
+            // Servers write NaN as null where JSON has no better.
+            let change = if units > 1.0 { Change::Null } else { Change::Within };
+            self.put(change, path, Some(p), Some(s), Some(units));
+        }
     }
 
     fn numbers(
@@ -103,7 +121,7 @@ impl Walk<'_, '_> {
             if is_score { self.rules.tolerance("", DType::Fp64, false) } else { Tolerance::EXACT }
         });
         let values = (one.as_f64(), other.as_f64());
-        let mut units = self.changes.numbers.add(values, own, self.rules.floor, is_score, path);
+        let mut units = self.changes.numbers.add((p, s), own, self.rules.floor, is_score, path);
         // Whole numbers past 2^53 share a float.
         let same = match (one.as_int(), other.as_int()) {
             (Some(one), Some(other)) => one == other,
@@ -124,7 +142,7 @@ impl Walk<'_, '_> {
         self.put(change, path, Some(p), Some(s), Some(units));
     }
 
-    /// Objects paired by a field; the first of those with one value of it. Items without it are paired by their place among such.
+    /// Objects paired by a field; those with one value of it, and those without it, by their place among such.
     fn keyed(
         &mut self,
         p: &[Json<'_>],
@@ -133,23 +151,19 @@ impl Walk<'_, '_> {
         path: &mut String,
         tolerance: Option<Tolerance>,
     ) {
-        let named = |items: &[Json<'_>]| -> BTreeMap<String, usize> {
-            let mut named = BTreeMap::new();
-            let mut nameless = 0;
-            for (index, item) in items.iter().enumerate() {
-                let name = item.field(key).map_or_else(
-                    || {
-                        nameless += 1;
-                        format!("\u{0}{nameless}")
-                    },
-                    canonical,
-                );
-                named.entry(name).or_insert(index);
-            }
-            named
+        let named = |items: &[Json<'_>]| -> BTreeMap<(Option<String>, usize), usize> {
+            let mut times: BTreeMap<Option<String>, usize> = BTreeMap::new();
+            let name = |(index, item): (usize, &Json<'_>)| {
+                let name = item.field(key).map(canonical);
+                let time = times.entry(name.clone()).or_insert(0);
+                *time += 1;
+                ((name, *time), index)
+            };
+            items.iter().enumerate().map(name).collect()
         };
         let (own, other) = (named(p), named(s));
-        let mut order: Vec<(&String, usize)> = own.iter().map(|(name, index)| (name, *index)).collect();
+        let mut order: Vec<(&(Option<String>, usize), usize)> =
+            own.iter().map(|(name, index)| (name, *index)).collect();
         order.sort_unstable_by_key(|(_, index)| *index);
         for (name, index) in order {
             let partner = other.get(name).map(|index| &s[*index]);
@@ -177,7 +191,10 @@ impl Walk<'_, '_> {
         let (mut i, mut j) = (0, 0);
         while i < one.len() || j < other.len() {
             match (one.get(i), other.get(j)) {
-                (Some(a), Some(b)) if a.0 == b.0 => (i, j) = (i + 1, j + 1),
+                (Some(a), Some(b)) if a.0 == b.0 => {
+                    (i, j) = (i + 1, j + 1);
+                    self.changes.compared += 1;
+                }
                 (Some(a), Some(b)) if a.0 > b.0 => (right.push(b.1), j += 1).1,
                 (None, Some(b)) => (right.push(b.1), j += 1).1,
                 (Some(a), _) => (left.push(a.1), i += 1).1,
@@ -228,6 +245,12 @@ impl Walk<'_, '_> {
     }
 }
 
+/// Goes one step further down, as a JSON Pointer writes it.
+pub(super) fn step(path: &mut String, name: &str) {
+    path.push('/');
+    path.push_str(&name.replace('~', "~0").replace('/', "~1"));
+}
+
 /// The value as compact JSON, cut.
 fn shown(value: &Json<'_>) -> String {
     let mut text = String::new();
@@ -241,7 +264,7 @@ fn shown(value: &Json<'_>) -> String {
 }
 
 /// The value as JSON in which equal values have equal text: fields sorted, numbers by their value.
-fn canonical(value: &Json<'_>) -> String {
+pub(super) fn canonical(value: &Json<'_>) -> String {
     let mut text = String::new();
     write(value, &mut text, usize::MAX);
     text

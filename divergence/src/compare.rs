@@ -194,13 +194,14 @@ fn paired<'a>(
 }
 
 /// The tolerance units of every element of the floating outputs that both answers have, by output; nothing where their structure differs.
-/// Rankings are paired by key; embeddings, whose tolerance is another, are left out.
+/// Rankings are paired by key, the scores of boxes as the boxes match; embeddings, whose tolerance is another, are left out.
 pub(crate) fn tolerance_units_of(
     primary: &Decoded,
     shadow: &Decoded,
     rules: &Rules,
 ) -> Vec<(String, Vec<f64>)> {
-    let Ok((pairs, _)) = paired(primary, shadow, rules) else { return Vec::new() };
+    let Ok((mut pairs, detections)) = paired(primary, shadow, rules) else { return Vec::new() };
+    pairs.extend(detections.iter().filter_map(|found| found.all_scores()));
     let scores = pairs.iter().filter(|pair| pair.dtype.is_float() && pair.kind != Kind::Embedding);
     scores.map(|pair| (pair.primary.name.clone(), report::all_units(pair, rules))).collect()
 }

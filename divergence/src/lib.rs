@@ -19,7 +19,7 @@ pub mod rules;
 pub mod signature;
 pub mod statistics;
 
-pub use calibrate::{CalibrateError, Calibration};
+pub use calibrate::{Added, CalibrateError, Calibration};
 pub use class::Class;
 pub use compare::{
     Change, Changed, Changes, Divergence, Measures, OutputReport, Side, changes, compare, report, unused,

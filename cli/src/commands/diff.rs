@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::anyhow;
-use divergence::{Changes, Class, Decoded, Divergence, OutputReport, Rules, Side};
+use divergence::{Changes, Class, Decoded, Divergence, Json, OutputReport, Rules, Side};
 use serde::Serialize;
 
 use super::saved::{self, Saved};
@@ -13,6 +13,9 @@ use crate::{args, logging};
 
 /// The answers differ beyond tolerance.
 const DIFFERS: u8 = 1;
+
+/// Values of a request that are read.
+const MOST_VALUES: usize = 10_000_000;
 
 /// Changes of a JSON tree that the text shows.
 const SHOWN: usize = 40;
@@ -28,14 +31,21 @@ pub(crate) fn run(args: args::Diff) -> anyhow::Result<u8> {
     let primary = Saved::read(&args.primary, &args.about, &args.about.headers)?;
     let own = if args.candidate_headers.is_empty() { &args.about.headers } else { &args.candidate_headers };
     let candidate = Saved::read(&args.candidate, &args.about, own)?;
+    let mut notes = Vec::new();
     let sampled = match &args.request {
-        Some(request) => divergence::samples(&[], &saved::bytes(request)?),
+        Some(path) => {
+            let request = saved::bytes(path)?;
+            if Json::parse(&request, MOST_VALUES).is_err() {
+                let what = "is no JSON: whether it draws its text by chance is not known";
+                notes.push(format!("the request {} {what}", path.display()));
+            }
+            divergence::samples(&[], &request)
+        }
         None => false,
     };
-    let notes = match sampled {
-        true => vec!["the request draws its text by chance: another text is no fault by itself".to_owned()],
-        false => Vec::new(),
-    };
+    if sampled {
+        notes.push("the request draws its text by chance: another text is no fault by itself".to_owned());
+    }
     let (primary, candidate) = (decoded(&primary, &rules), decoded(&candidate, &rules));
     let divergence = divergence::compare(side(&primary), side(&candidate), &rules);
     let divergence = if sampled { divergence.of_sampled() } else { divergence };
@@ -114,7 +124,10 @@ fn text(divergence: &Divergence, result: &Verdict<'_>, value: &serde_json::Value
             .filter(|report| &report.name == output)
             .find_map(|report| report.worst.as_ref());
         let values = values
-            .filter(|worst| Some(worst.index as u64) == divergence.worst_index)
+            // Of text, the index names a token.
+            .filter(|worst| {
+                Some(worst.index as u64) == divergence.worst_index || worst.tolerance_units.is_none()
+            })
             .map(|worst| format!(": primary {}, candidate {}", worst.primary, worst.candidate));
         text += &format!("worst   {output}{index}{row}{}\n", values.unwrap_or_default());
     }
@@ -195,6 +208,7 @@ mod tests {
             (&["p", "far", "--json"], 1),
             (&["p", "cut"], 3),
             (&["p", "p", "--status", "500"], 3),
+            (&["p", "p", "--request", "cut"], 0),
         ] {
             assert_eq!(code(&files, line).unwrap(), expected, "{line:?}");
         }

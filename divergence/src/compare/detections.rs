@@ -70,6 +70,18 @@ impl<'r> Detections<'r> {
         Some(Pair { at_row: Some(image as u64), ..pair.with(row(one), row(other)) })
     }
 
+    /// The same of all images together.
+    pub(super) fn all_scores(&self) -> Option<Pair<'static>> {
+        let found = self.matches(self.rule.iou);
+        let scores = found.iter().flat_map(|matched| matched.scores.iter().copied()).collect();
+        let joined = Matched {
+            matched: found.iter().map(|matched| matched.matched).sum(),
+            scores,
+            ..match_boxes(&[], &[], 1.0)
+        };
+        self.scores(0, &joined).map(|pair| Pair { at_row: None, ..pair })
+    }
+
     /// The match of each image at an overlap.
     pub(super) fn matches(&self, least: f64) -> Vec<Matched> {
         self.images.iter().map(|(p, s)| match_boxes(p, s, least)).collect()

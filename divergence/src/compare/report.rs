@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
+use super::detections::{AGREE, Detections};
 use super::elements::Elements;
 use super::generation;
 use super::ranking::Ranked;
@@ -185,19 +186,9 @@ pub fn report(primary: &Decoded, candidate: &Decoded, rules: &Rules) -> Vec<Outp
             report.text = difference.map(|found| found.sequences);
         }
     }
-    for found in detections {
-        reports.push(OutputReport {
-            name: found.rule.boxes.clone(),
-            kind: "detections",
-            dtype: "",
-            rtol: found.tolerance.rtol,
-            atol: found.tolerance.atol,
-            boxes: [found.rule.iou, super::detections::AGREE]
-                .into_iter()
-                .flat_map(|least| found.matches(least))
-                .collect(),
-            ..OutputReport::default()
-        });
+    for found in &detections {
+        reports.push(boxes(found));
+        reports.extend(found.all_scores().map(|pair| of(&pair, rules)));
     }
     reports
 }
@@ -217,9 +208,44 @@ pub fn unused(primary: &Decoded, candidate: &Decoded, rules: &Rules) -> Vec<Stri
     unused.extend(listed("ignore", &mut rules.ignore.iter().map(String::as_str)));
     unused.extend(listed("outputs", &mut rules.outputs.keys().map(String::as_str)));
     unused.extend(listed("rankings", &mut rules.rankings.iter().map(|rule| rule.ids.as_str())));
+    unused.extend(listed("json_paths", &mut rules.json_paths.iter().map(|rule| rule.name.as_str())));
     unused.extend(listed("detections", &mut rules.detections.iter().map(|rule| rule.boxes.as_str())));
     unused.extend(paths.into_iter().map(|path| format!("json `{path}`")));
     unused
+}
+
+/// Boxes: matched or beyond, the worst image by its smallest overlap in the units in which 0.9 is 1.
+fn boxes(found: &Detections<'_>) -> OutputReport {
+    let matches = found.matches(found.rule.iou);
+    let close = found.matches(AGREE);
+    let apart = |matched: &Matched| matched.min_iou.map_or(0.0, |overlap| (1.0 - overlap) / (1.0 - AGREE));
+    let count = |boxes: usize| format!("{boxes} boxes");
+    let worst = matches
+        .iter()
+        .enumerate()
+        .map(|(image, matched)| {
+            let alone = matched.missing + matched.extra > 0;
+            (image, if alone { f64::INFINITY } else { apart(matched) })
+        })
+        .filter(|(_, units)| *units > 0.0)
+        .reduce(|worst, next| if next.1 > worst.1 { next } else { worst });
+    OutputReport {
+        name: found.rule.boxes.clone(),
+        kind: "detections",
+        elements: matches.iter().map(|matched| matched.matched + matched.missing).sum(),
+        beyond: close.iter().map(|matched| matched.missing.max(matched.extra)).sum(),
+        rtol: found.tolerance.rtol,
+        atol: found.tolerance.atol,
+        worst: worst.map(|(image, units)| Worst {
+            index: image,
+            row: Some(image as u64),
+            primary: count(found.counts(image).0),
+            candidate: count(found.counts(image).1),
+            tolerance_units: Some(units),
+        }),
+        boxes: matches.into_iter().chain(close).collect(),
+        ..OutputReport::default()
+    }
 }
 
 fn of(pair: &Pair<'_>, rules: &Rules) -> OutputReport {
@@ -267,9 +293,22 @@ fn each_units(pair: &Pair<'_>) -> Vec<f64> {
 fn first_text(pair: &Pair<'_>) -> Option<Worst> {
     let (p, s) = (&pair.primary.text, &pair.shadow.text);
     let index = (0..p.len().max(s.len())).find(|index| p.get(*index) != s.get(*index))?;
-    let shown = |text: Option<&String>| text.map(|text| text.chars().take(120).collect()).unwrap_or_default();
-    let (primary, candidate) = (shown(p.get(index)), shown(s.get(index)));
+    let (one, other) = (p.get(index).map_or("", String::as_str), s.get(index).map_or("", String::as_str));
+    let same = one.chars().zip(other.chars()).take_while(|(one, other)| one == other).count();
+    let (primary, candidate) = (around(one, same), around(other, same));
     Some(Worst { index, row: pair.row(index), primary, candidate, tolerance_units: None })
+}
+
+/// Characters shown of a text, before and from the first that differs.
+const SHOWN: (usize, usize) = (40, 80);
+
+/// A text about its character `at`, cut at both ends.
+fn around(text: &str, at: usize) -> String {
+    let from = at.saturating_sub(SHOWN.0);
+    let mut rest = text.chars().skip(from);
+    let shown: String = rest.by_ref().take(at - from + SHOWN.1).collect();
+    let cut = |is: bool| if is { "…" } else { "" };
+    format!("{}{shown}{}", cut(from > 0), cut(rest.next().is_some()))
 }
 
 fn numeric(pair: &Pair<'_>, rules: &Rules, base: OutputReport) -> OutputReport {

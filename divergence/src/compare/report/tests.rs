@@ -89,6 +89,49 @@ fn every_kind_has_its_metrics() {
 }
 
 #[test]
+fn a_text_is_shown_about_where_it_parts() {
+    let text = |words: String| Output { text: vec![words], ..Output::new("text", DType::Bytes, vec![1]) };
+    let (before, after) = ("é".repeat(200), "z".repeat(200));
+    let worst = one(text(format!("{before}A{after}")), text(format!("{before}B{after}"))).worst.unwrap();
+    assert_eq!(worst.primary, format!("…{}A{}…", "é".repeat(40), "z".repeat(79)));
+    assert_eq!(worst.candidate, worst.primary.replace('A', "B"));
+    let short = one(text("yes".to_owned()), text(String::new())).worst.unwrap();
+    assert_eq!((short.primary.as_str(), short.candidate.as_str()), ("yes", ""));
+}
+
+#[test]
+fn boxes_are_reported_with_their_scores_and_the_worst_image() {
+    let rules: Rules = toml::from_str("[[detections]]\nboxes = \"boxes\"\nscores = \"scores\"").unwrap();
+    let detected = |shift: f64, score: f64| {
+        let corners = [[0.0, 0.0, 10.0, 10.0], [shift, 0.0, 10.0 + shift, 10.0]].concat();
+        answer(vec![
+            numbers("boxes", DType::Fp32, &[2, 1, 4], &corners),
+            numbers("scores", DType::Fp32, &[2, 1], &[0.9, score]),
+        ])
+    };
+    let found = report(&detected(0.0, 0.8), &detected(2.0, 0.7), &rules);
+    let [boxes, scores] = &found[..] else { panic!("{found:?}") };
+    assert_eq!((boxes.name.as_str(), boxes.elements, boxes.beyond), ("boxes", 2, 1));
+    let worst = boxes.worst.as_ref().unwrap();
+    assert_eq!((worst.index, worst.row, worst.primary.as_str()), (1, Some(1), "1 boxes"));
+    assert!(worst.tolerance_units.is_some_and(|units| (units - (1.0 - 80.0 / 120.0) / 0.1).abs() < 1e-9));
+    assert_eq!((scores.name.as_str(), scores.beyond), ("scores", 1));
+    assert!(scores.needed.is_some_and(|needed| needed.factor > 1.0));
+    let same = report(&detected(0.0, 0.8), &detected(0.0, 0.8), &rules);
+    assert_eq!((same[0].beyond, &same[0].worst, same[1].beyond), (0, &None, 0));
+}
+
+#[test]
+fn a_path_that_names_no_output_is_unused() {
+    let rules: Rules = toml::from_str(
+        "[[json_paths]]\nname = \"score\"\npath = \"/a\"\n[[json_paths]]\nname = \"b\"\npath = \"/b\"",
+    )
+    .unwrap();
+    let one = answer(vec![numbers("score", DType::Fp64, &[1], &[0.5])]);
+    assert_eq!(unused(&one, &one, &rules), ["json_paths `b`"]);
+}
+
+#[test]
 fn answers_of_another_structure_have_no_report() {
     let (p, c) = (answer(vec![numbers("a", DType::Fp32, &[1], &[1.0])]), answer(vec![]));
     assert_eq!(report(&p, &c, &Rules::default()), []);

@@ -6,6 +6,7 @@ mod classes;
 mod degeneration;
 mod grouped;
 mod kinds;
+mod permutations;
 mod planted;
 mod properties;
 

@@ -76,6 +76,41 @@ proptest! {
         prop_assert!(loose.tolerance_units.unwrap_or(0.0) <= tight.tolerance_units.unwrap_or(0.0));
         prop_assert!(loose.fraction_beyond.unwrap_or(0.0) <= tight.fraction_beyond.unwrap_or(0.0));
         prop_assert!(tight.class < Class::WithinTol || loose.class >= tight.class);
+        prop_assert!(tight.serious || !loose.serious, "{:?} {:?}", verdict(&tight), verdict(&loose));
+    }
+
+    #[test]
+    fn classes_are_the_same_from_both_sides_where_tolerances_are((one, other) in two(), atol in 0.0..0.5_f64, near in any::<bool>()) {
+        let close = |(p, s): (&f64, &f64)| if near { p + (s - p).clamp(-atol, atol) / 2.0 } else { *s };
+        let values = one.values.iter().zip(&other.values).map(close).collect();
+        let other = Output { values, ..other };
+        let rule = OutputRule { rtol: Some(0.0), atol: Some(atol), ..OutputRule::default() };
+        let rules = Rules { outputs: [("t".to_owned(), rule)].into(), ..Rules::default() };
+        let there = judged(vec![one.clone()], vec![other.clone()], &rules);
+        let back = judged(vec![other], vec![one], &rules);
+        prop_assert_eq!(there.tolerance_units, back.tolerance_units);
+        prop_assert_eq!(there.fraction_beyond, back.fraction_beyond);
+        prop_assert_eq!(there.sign_change, back.sign_change);
+        if there.fraction_beyond.unwrap_or(0.0) == 0.0 {
+            prop_assert_eq!(verdict(&there), verdict(&back));
+        }
+        let turned = |detail: &str| match detail.split_once(':') {
+            Some(("shadow_only", sign)) => format!("primary_only:{sign}"),
+            _ => detail.to_owned(),
+        };
+        // The shadow's fault, from the other side, is the primary's, or hides what is graver.
+        if there.class == Class::Degenerate && there.serious && back.class == Class::Degenerate && !back.serious {
+            prop_assert_eq!(turned(&there.detail), back.detail);
+        }
+    }
+
+    #[test]
+    fn another_structure_is_one_from_both_sides((one, _) in two(), name in "[a-c]", rows in 0..4_u64) {
+        let other = Output { name, shape: vec![rows], values: vec![0.5; rows as usize], ..one.clone() };
+        let there = pair(one.clone(), other.clone());
+        let back = pair(other.clone(), one.clone());
+        prop_assert_eq!(verdict(&there).0, Class::Structure);
+        prop_assert_eq!((back.class, back.serious), (Class::Structure, true));
     }
 
     #[test]

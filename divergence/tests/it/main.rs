@@ -4,6 +4,7 @@ mod captures;
 mod compared;
 mod errors;
 mod http;
+mod planted;
 mod triton;
 mod unequal;
 mod v1_and_v2;

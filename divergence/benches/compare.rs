@@ -4,7 +4,7 @@
 use std::hint::black_box;
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
-use divergence::{DType, Decoded, Output, Protocol, Rules, Side, compare, signature};
+use divergence::{Answer, DType, Decoded, Output, Protocol, Rules, Side, compare, decode, signature};
 
 fn answer(shape: &[u64], values: Vec<f64>) -> Decoded {
     let output = Output { values, ..Output::new("SCORE", DType::Fp32, shape.to_vec()) };
@@ -16,6 +16,10 @@ fn answer(shape: &[u64], values: Vec<f64>) -> Decoded {
         tree: None,
     }
 }
+
+/// As the product does it.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// Scores as a model would give them, each multiplied by `factor`.
 fn scores(count: usize, factor: impl Fn(usize) -> f32) -> Vec<f64> {
@@ -55,5 +59,42 @@ fn comparing(criterion: &mut Criterion) {
     }
 }
 
-criterion_group!(benches, comparing);
+/// From the bytes of two answers to their divergence: what a recorder does with each exchange of a million scores.
+fn reading_and_comparing(criterion: &mut Criterion) {
+    let count = 1_000_000;
+    let rules = Rules::default();
+    let head = format!(
+        r#"{{"model_name":"m","outputs":[{{"name":"SCORE","datatype":"FP32","shape":[1000,1000],"parameters":{{"binary_data_size":{}}}}}]}}"#,
+        4 * count
+    );
+    let headers = vec![("inference-header-content-length".to_owned(), head.len().to_string())];
+    let body = |factor: &dyn Fn(usize) -> f32| {
+        let tensor: Vec<u8> =
+            scores(count, factor).into_iter().flat_map(|value| (value as f32).to_le_bytes()).collect();
+        [head.as_bytes(), &tensor[..]].concat()
+    };
+    let decoded = |body: &[u8]| {
+        let answer = Answer::new("/v2/models/m/infer", 200, &headers, body);
+        decode(&answer, &rules).expect("an answer that decodes")
+    };
+    let primary = body(&|_| 1.0);
+    let mut group = criterion.benchmark_group("two answers of 1 M floats");
+    group.sample_size(20);
+    group.throughput(Throughput::Elements(count as u64));
+    group.bench_function("copy of both tensors", |bencher| {
+        bencher.iter(|| (black_box(&primary[..]).to_vec(), black_box(&primary[..]).to_vec()));
+    });
+    let noise = |number: usize| 1.0 + 1e-6 * ((number * 7919 % 13) as f32 - 6.0);
+    for (what, shadow) in [("equal", body(&|_| 1.0)), ("noise", body(&noise))] {
+        group.bench_function(format!("decode both and compare, {what}"), |bencher| {
+            bencher.iter(|| {
+                let (one, other) = (decoded(black_box(&primary)), decoded(black_box(&shadow)));
+                compare(Side::Outputs(&one), Side::Outputs(&other), &rules)
+            });
+        });
+    }
+    group.finish();
+}
+
+criterion_group!(benches, comparing, reading_and_comparing);
 criterion_main!(benches);

@@ -20,35 +20,32 @@ pub(crate) struct Profile {
 impl Profile {
     /// Looks at all elements.
     pub(crate) fn of(output: &Output) -> Self {
-        const LANES: usize = 4;
-        let one = |condition: bool| if condition { 1.0_f64 } else { 0.0 };
-        let (mut nan, mut infinite, mut zero) = ([0.0; LANES], [0.0; LANES], [0.0; LANES]);
-        let (mut low, mut high) = ([f64::INFINITY; LANES], [f64::NEG_INFINITY; LANES]);
-        let mut look = |lane: usize, value: f64| {
-            nan[lane] += one(value.is_nan());
-            infinite[lane] += one(value.abs() == f64::INFINITY);
-            zero[lane] += one(value == 0.0);
-            // What is not finite leaves the extremes as they are.
-            let (up, down) = (value.abs() < f64::INFINITY, value.abs() < f64::INFINITY);
-            low[lane] = if up & (value < low[lane]) { value } else { low[lane] };
-            high[lane] = if down & (value > high[lane]) { value } else { high[lane] };
-        };
-        let parts = output.values.chunks_exact(LANES);
-        let rest = parts.remainder();
-        for part in parts {
-            for (lane, value) in part.iter().enumerate() {
-                look(lane, *value);
-            }
-        }
-        rest.iter().for_each(|value| look(0, *value));
-        let sum = |lanes: [f64; LANES]| lanes.iter().sum::<f64>() as usize;
-        Self {
+        let mut profile = Self {
             count: output.values.len(),
-            nan: sum(nan),
-            infinite: sum(infinite),
-            zero: sum(zero),
-            low: low.into_iter().fold(f64::INFINITY, f64::min),
-            high: high.into_iter().fold(f64::NEG_INFINITY, f64::max),
+            nan: 0,
+            infinite: 0,
+            zero: 0,
+            low: f64::INFINITY,
+            high: f64::NEG_INFINITY,
+        };
+        output.values.chunks(STRETCH).for_each(|stretch| profile.add(stretch));
+        profile
+    }
+
+    fn add(&mut self, stretch: &[f64]) {
+        let found = Finite::of(stretch);
+        if found.is_finite {
+            self.zero += found.zero;
+            (self.low, self.high) = (self.low.min(found.low), self.high.max(found.high));
+            return;
+        }
+        for value in stretch.iter().copied() {
+            self.nan += usize::from(value.is_nan());
+            self.infinite += usize::from(value.is_infinite());
+            self.zero += usize::from(value == 0.0);
+            if value.is_finite() {
+                (self.low, self.high) = (self.low.min(value), self.high.max(value));
+            }
         }
     }
 
@@ -60,6 +57,46 @@ impl Profile {
     /// Whether all elements are finite and the same.
     pub(crate) fn is_constant(&self) -> bool {
         self.count > 0 && self.nan + self.infinite == 0 && self.low == self.high
+    }
+}
+
+/// Elements looked at together.
+const STRETCH: usize = 256;
+
+/// A stretch whose elements are all finite; without branches, so that the compiler makes vector code of the loop.
+struct Finite {
+    is_finite: bool,
+    zero: usize,
+    low: f64,
+    high: f64,
+}
+
+impl Finite {
+    /// Meaningless but for `is_finite` where that is false.
+    fn of(stretch: &[f64]) -> Self {
+        const LANES: usize = 4;
+        let (parts, rest) = stretch.as_chunks::<LANES>();
+        let (mut low, mut high) = ([f64::INFINITY; LANES], [f64::NEG_INFINITY; LANES]);
+        let (mut zero, mut off) = ([0_u64; LANES], [0.0; LANES]);
+        let mut look = |lane: usize, value: f64| {
+            low[lane] = if value < low[lane] { value } else { low[lane] };
+            high[lane] = if value > high[lane] { value } else { high[lane] };
+            zero[lane] += u64::from(value == 0.0);
+            // 0 of a finite number, NaN of any other.
+            off[lane] += value - value;
+        };
+        for part in parts {
+            for lane in 0..LANES {
+                look(lane, part[lane]);
+            }
+        }
+        rest.iter().for_each(|value| look(0, *value));
+        Self {
+            is_finite: off.iter().all(|lane| *lane == 0.0),
+            zero: zero.iter().sum::<u64>() as usize,
+            low: low.into_iter().fold(f64::INFINITY, f64::min),
+            high: high.into_iter().fold(f64::NEG_INFINITY, f64::max),
+        }
     }
 }
 

@@ -111,7 +111,7 @@ impl Elements {
 
     fn stretch(&mut self, pair: &Pair<'_>, at: usize, p: &[f64], c: &[f64]) {
         // Where everything is defined already, a stretch that is the same on both sides raises nothing.
-        if p == c && self.is_defined(pair) {
+        if self.is_defined(pair) && kernel::same_bits(p, c) {
             let square: f64 = kernel::square(p);
             if square.is_finite() {
                 self.finite += p.len();

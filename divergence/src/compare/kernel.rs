@@ -87,6 +87,14 @@ pub(super) fn sums(p: &[f64], c: &[f64], tolerance: Tolerance) -> Sums {
     sums
 }
 
+/// Whether two slices of one length are the same, bit for bit.
+pub(super) fn same_bits(p: &[f64], c: &[f64]) -> bool {
+    let differs = |(p, c): (&[f64], &[f64])| {
+        p.iter().zip(c).fold(0, |differs, (p, c)| differs | (p.to_bits() ^ c.to_bits())) != 0
+    };
+    p.len() == c.len() && !p.chunks(STRETCH).zip(c.chunks(STRETCH)).any(differs)
+}
+
 /// Σx², in the strands of [`sums`].
 pub(super) fn square(values: &[f64]) -> f64 {
     let (parts, rest) = values.as_chunks::<4>();

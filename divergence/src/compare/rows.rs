@@ -3,6 +3,7 @@
 //! A move counts as real only where the primary's values differ by more than both tolerances: within them, the primary itself does not
 //! know the order.
 
+use super::kernel;
 use super::structure::Pair;
 use crate::metric::decision::{self, Flip};
 
@@ -38,13 +39,13 @@ impl Moves {
     /// Looks at a row that begins at element `at`; rows with a NaN have no order. `beyond` says whether an element of it is beyond
     /// tolerance: where none is, no two that are well apart can have changed places.
     pub(super) fn row(&mut self, pair: &Pair<'_>, at: usize, (p, s): (&[f64], &[f64]), beyond: bool) {
-        if !beyond && p == s {
-            self.ranked |= !p.iter().any(|value| value.is_nan());
+        if !beyond && kernel::same_bits(p, s) {
+            self.ranked |= !decision::has_nan(p);
             return;
         }
         let (Some(top), Some(pick)) = (decision::argmax(p), decision::argmax(s)) else { return };
         self.ranked = true;
-        match decision::argmax_flip(p, s, |value| pair.tolerance.around(value)) {
+        match decision::moved(p, top, pick, |value| pair.tolerance.around(value)) {
             Some(Flip::Real) => first(&mut self.real, at + top),
             Some(Flip::NearTie) => first(&mut self.near_tie, at + top),
             None if top == pick && beyond && self.rank.is_none() && p.len() >= 3 && reordered(pair, p, s) => {

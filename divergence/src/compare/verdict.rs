@@ -5,6 +5,7 @@ use super::degenerate::{self, Sign, Signs};
 use super::detections::{AGREE, Detections};
 use super::elements::{Elements, lower, raise};
 use super::generation::{self, Generation};
+use super::kernel;
 use super::ranking::{self, Ranked};
 use super::structure::Pair;
 use super::totals::{Gross, Move, Place, Totals};
@@ -353,8 +354,7 @@ fn same_bits(pair: &Pair<'_>) -> bool {
         && p.text == s.text
         && p.keys == s.keys
         && p.exact == s.exact
-        && p.values.len() == s.values.len()
-        && pair.values().all(|(p, s)| p.to_bits() == s.to_bits())
+        && kernel::same_bits(&p.values, &s.values)
 }
 
 fn first_difference(one: &[String], other: &[String]) -> Option<usize> {

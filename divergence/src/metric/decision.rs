@@ -3,16 +3,28 @@
 /// Index of the largest element, the first of equals; `None` for an empty row or one with a NaN, which has no largest.
 #[must_use]
 pub fn argmax(row: &[f64]) -> Option<usize> {
-    if row.iter().any(|value| value.is_nan()) {
-        return None;
-    }
-    let mut best = None;
-    for (index, value) in row.iter().enumerate() {
-        if best.is_none_or(|known: usize| *value > row[known]) {
-            best = Some(index);
+    let (largest, has_nan) = largest(row);
+    if has_nan { None } else { row.iter().position(|value| *value == largest) }
+}
+
+/// Whether an element is NaN; looks at all of them, as vector code does best.
+pub(crate) fn has_nan(row: &[f64]) -> bool {
+    row.iter().fold(false, |found, value| found | value.is_nan())
+}
+
+/// The largest element that is no NaN, −∞ of none; and whether one is NaN.
+fn largest(row: &[f64]) -> (f64, bool) {
+    const LANES: usize = 4;
+    let (parts, rest) = row.as_chunks::<LANES>();
+    let (mut found, mut nan) = ([f64::NEG_INFINITY; LANES], [false; LANES]);
+    for part in parts {
+        for lane in 0..LANES {
+            found[lane] = if part[lane] > found[lane] { part[lane] } else { found[lane] };
+            nan[lane] |= part[lane].is_nan();
         }
     }
-    best
+    let largest = rest.iter().chain(&found).fold(f64::NEG_INFINITY, |largest, value| largest.max(*value));
+    (largest, nan.contains(&true) || has_nan(rest))
 }
 
 /// P₍₁₎ − P₍₂₎: how far the largest is above the second largest; a small margin explains a flip. `None` for fewer than two elements
@@ -39,7 +51,11 @@ pub enum Flip {
 /// difference) at either. `None` when it did not move or a row has a NaN.
 #[must_use]
 pub fn argmax_flip(p: &[f64], c: &[f64], noise: impl Fn(f64) -> f64) -> Option<Flip> {
-    let (top, pick) = (argmax(p)?, argmax(c)?);
+    moved(p, argmax(p)?, argmax(c)?, noise)
+}
+
+/// The same of largest elements that are known: `top` of the primary's row, `pick` of the candidate's.
+pub(crate) fn moved(p: &[f64], top: usize, pick: usize, noise: impl Fn(f64) -> f64) -> Option<Flip> {
     let chosen = p.get(pick)?;
     // A masked element (-inf) is below all others, with no noise to it.
     let noise_of = |value: f64| if value == f64::NEG_INFINITY { 0.0 } else { noise(value) };

@@ -43,8 +43,16 @@ use parts::Parts;
 pub use request::{requested_model, samples};
 pub(crate) use tensor::shape_text;
 
-/// Most numbers of the binary tensors of one answer.
+/// Most numbers of the tensors of one answer that do not lie in bytes of a fixed width: a varint takes one byte of the answer, a value that
+/// repeats none, and up to 24 here.
 pub(crate) const MAX_ELEMENTS: usize = 1 << 24;
+
+/// Most numbers of the binary tensors of one answer: any body of 64 MiB is within it, whatever the type. Each takes 8 bytes here, so that
+/// 40 MB of `UINT8` are 320 MB while they are compared, of `FP32` 80 MB.
+pub(crate) const MAX_RAW_ELEMENTS: usize = encoding::MAX_BODY;
+
+/// What an element counts for that is not in bytes of a fixed width, where both kinds are counted together.
+const TYPED_COST: usize = MAX_RAW_ELEMENTS / MAX_ELEMENTS;
 
 /// Most numbers, strings and containers of one JSON text, and strings of one binary tensor: each takes some 80 bytes while it
 /// is read, and a few kilobytes can decompress to this many. Any uncompressed body of 8 MiB is within it.

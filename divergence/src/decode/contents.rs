@@ -6,7 +6,7 @@
 use super::fault::{Fault, Undecodable};
 use super::protobuf::{Wire, fields, fixed32s, fixed64s, varints};
 use super::tensor::Builder;
-use super::{MAX_ELEMENTS, MAX_VALUES};
+use super::{MAX_ELEMENTS, MAX_VALUES, TYPED_COST};
 use crate::DType;
 
 /// Adds the elements of a message; `room` is how many more may come.
@@ -25,8 +25,9 @@ pub(super) fn fill(builder: &mut Builder, message: &[u8], room: &mut usize) -> R
             Wire::Bytes(packed) => packed.len() / width,
             _ => 1,
         };
-        *room =
-            room.checked_sub(count).ok_or(Undecodable::TooMany { what: "elements", limit: MAX_ELEMENTS })?;
+        *room = room
+            .checked_sub(count.saturating_mul(TYPED_COST))
+            .ok_or(Undecodable::TooMany { what: "elements", limit: MAX_ELEMENTS })?;
         add(builder, value)?;
     }
     Ok(())
@@ -52,11 +53,9 @@ fn add(builder: &mut Builder, value: Wire<'_>) -> Result<(), Undecodable> {
     match builder.dtype() {
         DType::Bool => varints(value, |value| builder.float(f64::from(u8::from(value != 0)))),
         DType::Int8 | DType::Int16 | DType::Int32 | DType::Int64 => {
-            varints(value, |value| builder.int(value.cast_signed().into()))
+            integers(builder, value, |value| value.cast_signed().into())
         }
-        DType::Uint8 | DType::Uint16 | DType::Uint32 | DType::Uint64 => {
-            varints(value, |value| builder.int(value.into()))
-        }
+        DType::Uint8 | DType::Uint16 | DType::Uint32 | DType::Uint64 => integers(builder, value, i128::from),
         DType::Fp32 => fixed32s(value, |bits| builder.float(f32::from_bits(bits).into())),
         DType::Fp64 => fixed64s(value, |bits| builder.float(f64::from_bits(bits))),
         DType::Bytes if builder.len() >= MAX_VALUES => {
@@ -65,4 +64,19 @@ fn add(builder: &mut Builder, value: Wire<'_>) -> Result<(), Undecodable> {
         DType::Bytes => value.text().map(|text| builder.text(text)),
         DType::Fp16 | DType::Bf16 => Err(builder.fault(Fault::Field("contents"))),
     }
+}
+
+/// Adds integers coded as varints, each when the type holds it.
+pub(super) fn integers(
+    builder: &mut Builder,
+    value: Wire<'_>,
+    of: impl Fn(u64) -> i128,
+) -> Result<(), Undecodable> {
+    let mut fault = None;
+    varints(value, |value| {
+        if fault.is_none() {
+            fault = builder.checked(of(value)).err();
+        }
+    })?;
+    fault.map_or(Ok(()), |fault| Err(builder.fault(fault)))
 }

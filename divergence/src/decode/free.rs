@@ -2,7 +2,7 @@
 
 use super::fault::Undecodable;
 use super::parts::Parts;
-use super::{Decoded, Protocol, names, tensor};
+use super::{Decoded, Protocol, json, names, tensor};
 use crate::{Json, Rules};
 
 /// Name of the output that is the whole answer.
@@ -20,11 +20,7 @@ pub(super) fn read(parts: &Parts<'_>, rules: &Rules) -> Option<Result<Decoded, U
     }
     let tree = match documents {
         [] => return None,
-        [Json::Object(fields)]
-            if fields.iter().any(|(name, value)| name == "error" && *value != Json::Null) =>
-        {
-            return Some(Err(Undecodable::ErrorBody));
-        }
+        [only] if json::error(only).is_some() => return Some(Err(Undecodable::ErrorBody)),
         [only] if !parts.is_stream() => lasting(only, rules),
         events => Json::Array(events.iter().map(|event| lasting(event, rules)).collect()),
     };

@@ -64,6 +64,27 @@ pub(super) fn events(body: &[u8]) -> Result<Vec<Json<'_>>, Undecodable> {
         .collect()
 }
 
+/// Fields that go with an error, and are no outputs.
+const WITH_ERROR: [&str; 8] =
+    ["error", "code", "detail", "details", "message", "status", "status_code", "type"];
+
+/// What an object says went wrong, in `error`. Servers write `null`, `false`, `""`, `0`, `[]` or `{}` there where nothing did; and
+/// a number beside other fields is an output of that name.
+pub(super) fn error<'v, 'j>(document: &'v Json<'j>) -> Option<&'v Json<'j>> {
+    let alone = |fields: &[(Cow<'_, str>, Json<'_>)]| {
+        fields.iter().all(|(name, _)| WITH_ERROR.contains(&name.as_ref()))
+    };
+    let Json::Object(fields) = document else { return None };
+    document.field("error").filter(|error| match error {
+        Json::Null | Json::Bool(false) => false,
+        Json::Bool(true) => true,
+        Json::Number(number) => number.as_f64() != 0.0 && alone(fields),
+        Json::Text(text) => !text.is_empty(),
+        Json::Array(items) => !items.is_empty(),
+        Json::Object(fields) => !fields.is_empty(),
+    })
+}
+
 /// The same value in `serde_json`'s type, for JSONPath to look at; numbers that it cannot hold are null there.
 pub(crate) fn to_serde(value: &Json<'_>) -> Value {
     match value {

@@ -14,18 +14,20 @@ pub(super) fn read(parts: &Parts<'_>, rules: &Rules) -> Option<Result<Decoded, U
         .peekable();
     let first: &JsonOutput = wanted.peek()?;
     let decode = || {
-        let tree = parts.json()?;
-        let plain = json::to_serde(tree);
+        // Of an event stream, every event is searched: what they have is one output, in their order.
+        let trees = parts.documents()?;
+        let plain: Vec<_> = trees.iter().map(json::to_serde).collect();
         let mut outputs = Vec::new();
         for output in wanted {
-            let nodes = output.path.select(tree, &plain);
+            let found = trees.iter().zip(&plain).flat_map(|(tree, plain)| output.path.select(tree, plain));
+            let nodes: Vec<_> = found.collect();
             // One missing output of several is a difference of structure, for the comparison to find.
             if !nodes.is_empty() {
                 outputs.push(tensor::undeclared(&output.name, &nodes, nodes.len() > 1)?);
             }
         }
         if outputs.is_empty() {
-            return Err(match tree.field("error") {
+            return Err(match trees.iter().find_map(json::error) {
                 Some(_) => Undecodable::ErrorBody,
                 None => {
                     Undecodable::NoMatch { name: first.name.clone(), path: first.path.as_str().to_owned() }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::fault::{Fault, Undecodable};
-use super::{MAX_ELEMENTS, MAX_OUTPUTS};
+use super::{MAX_OUTPUTS, MAX_RAW_ELEMENTS};
 use crate::{DType, Kind, Output};
 
 /// Name of the output that holds the errors among the messages of a stream.
@@ -43,8 +43,8 @@ fn stacked(parts: Vec<Output>) -> Result<Output, Undecodable> {
                 return Err(Undecodable::output(&whole.name, Fault::Mixed(index)));
             }
         }
-        if whole.values.len() + part.values.len() > MAX_ELEMENTS {
-            return Err(Undecodable::TooMany { what: "elements", limit: MAX_ELEMENTS });
+        if whole.values.len() + part.values.len() > MAX_RAW_ELEMENTS {
+            return Err(Undecodable::TooMany { what: "elements", limit: MAX_RAW_ELEMENTS });
         }
         same &= part.shape == first;
         append(&mut whole, part);

@@ -9,7 +9,7 @@ mod scores;
 use super::fault::{Undecodable, shortened};
 use super::generation::Choices;
 use super::parts::Parts;
-use super::{Decoded, Protocol, messages, names};
+use super::{Decoded, Protocol, json, messages, names};
 use crate::Json;
 
 pub(super) use chat::{read_chat, read_completions};
@@ -32,7 +32,7 @@ fn decoded(parts: &Parts<'_>, protocol: Protocol, documents: &[Json<'_>]) -> Dec
 
 /// The message of an error that a document is.
 fn error(document: &Json<'_>) -> Option<String> {
-    let error = document.field("error").filter(|error| **error != Json::Null)?;
+    let error = json::error(document)?;
     let message = error.text_field("message").or_else(|| error.as_text()).unwrap_or("error");
     Some(shortened(message))
 }

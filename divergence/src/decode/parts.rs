@@ -88,7 +88,7 @@ impl<'a> Parts<'a> {
     pub(super) fn without_outputs(&self) -> Undecodable {
         match self.json() {
             Err(reason) => reason,
-            Ok(_) if self.field("error").is_some() => Undecodable::ErrorBody,
+            Ok(document) if json::error(document).is_some() => Undecodable::ErrorBody,
             Ok(_) => Undecodable::NoOutputs,
         }
     }

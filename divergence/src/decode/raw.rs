@@ -7,14 +7,14 @@ use half::{bf16, f16};
 use super::fault::{Fault, Undecodable};
 use super::protobuf::escaped;
 use super::tensor::Builder;
-use super::{MAX_ELEMENTS, MAX_VALUES};
+use super::{MAX_RAW_ELEMENTS, MAX_VALUES};
 use crate::{DType, Output};
 
 /// Reads one tensor, whose bytes are copied once, as numbers; `room` is how many more elements may come.
 pub(super) fn tensor(mut builder: Builder, bytes: &[u8], room: &mut usize) -> Result<Output, Undecodable> {
     let width = width(builder.dtype());
     // An element of `BYTES` has at least the four bytes of its length.
-    let limit = if width.is_some() { MAX_ELEMENTS } else { MAX_VALUES };
+    let limit = if width.is_some() { MAX_RAW_ELEMENTS } else { MAX_VALUES };
     let count = bytes.len() / width.unwrap_or(4);
     if count > limit.min(*room) {
         return Err(Undecodable::TooMany { what: "elements", limit });

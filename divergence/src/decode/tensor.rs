@@ -12,12 +12,14 @@ const FLOAT_EXACT: u128 = 1 << 53;
 /// An output under construction.
 pub(super) struct Builder {
     output: Output,
+    /// Whether the answer says the type; an integer of an answer that does not may pass 64 bits.
+    declared: bool,
 }
 
 impl Builder {
     /// An output without elements yet.
     pub(super) fn new(name: &str, dtype: DType, shape: Vec<u64>) -> Self {
-        Self { output: Output::new(name, dtype, shape) }
+        Self { output: Output::new(name, dtype, shape), declared: true }
     }
 
     /// The type.
@@ -46,6 +48,19 @@ impl Builder {
             exact.push(value);
         }
         self.output.values.push(value as f64);
+    }
+
+    /// Adds an integer, when the type holds it.
+    pub(super) fn checked(&mut self, value: i128) -> Result<(), Fault> {
+        if !self.fits(value) {
+            return Err(self.wrong());
+        }
+        self.int(value);
+        Ok(())
+    }
+
+    fn fits(&self, value: i128) -> bool {
+        fits(value, self.output.dtype) || (!self.declared && self.output.dtype == DType::Int64)
     }
 
     /// Adds text.
@@ -86,7 +101,7 @@ impl Builder {
             Leaf::Text(text) if dtype == DType::Bytes => self.text(text.to_owned()),
             Leaf::Bool(value) if dtype == DType::Bool => self.float(value.into()),
             Leaf::Number(number) if dtype.is_float() => self.number(number),
-            Leaf::Number(number) => match integer(number).filter(|value| fits(*value, dtype)) {
+            Leaf::Number(number) => match integer(number).filter(|value| self.fits(*value)) {
                 Some(value) => self.int(value),
                 None => return Err(self.wrong()),
             },
@@ -198,6 +213,7 @@ pub(super) fn undeclared(name: &str, roots: &[&Json<'_>], list: bool) -> Result<
     };
     let mut builder = Builder::new(name, dtype_of(&leaves).map_err(fault)?, shape);
     builder.output.nesting = nesting;
+    builder.declared = false;
     builder.reserve(leaves.len());
     leaves.into_iter().try_for_each(|leaf| builder.leaf(leaf)).map_err(fault)?;
     builder.finish()
@@ -300,7 +316,7 @@ fn rounded(value: f64, dtype: DType) -> f64 {
     }
 }
 
-/// Whether the integer type holds the value. An undeclared integer may pass 64 bits.
+/// Whether the integer type holds the value.
 fn fits(value: i128, dtype: DType) -> bool {
     let (low, high) = match dtype {
         DType::Bool => (0, 1),
@@ -311,7 +327,7 @@ fn fits(value: i128, dtype: DType) -> bool {
         DType::Int8 => (i128::from(i8::MIN), i128::from(i8::MAX)),
         DType::Int16 => (i128::from(i16::MIN), i128::from(i16::MAX)),
         DType::Int32 => (i128::from(i32::MIN), i128::from(i32::MAX)),
-        DType::Int64 => (i128::MIN, i128::MAX),
+        DType::Int64 => (i64::MIN.into(), i64::MAX.into()),
         _ => return false,
     };
     (low..=high).contains(&value)

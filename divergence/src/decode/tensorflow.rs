@@ -11,7 +11,7 @@ use super::parts::Parts;
 use super::protobuf::{Wire, fields};
 use super::ranked::Ranked;
 use super::tensor::Builder;
-use super::{Decoded, MAX_ELEMENTS, MAX_OUTPUTS, MAX_VALUES, Protocol, grpc, names};
+use super::{Decoded, MAX_OUTPUTS, MAX_RAW_ELEMENTS, MAX_VALUES, Protocol, grpc, names};
 use crate::{DType, Output};
 pub(super) use proto::tensor;
 
@@ -60,7 +60,7 @@ fn version_of(message: &[u8]) -> Result<Option<String>, Undecodable> {
 }
 
 fn predicted(message: &[u8]) -> Result<Vec<Output>, Undecodable> {
-    let mut room = MAX_ELEMENTS;
+    let mut room = MAX_RAW_ELEMENTS;
     let mut outputs = Vec::new();
     for entry in repeated(message, 1) {
         let (mut name, mut value) = (String::new(), &[][..]);

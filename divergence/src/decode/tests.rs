@@ -1,6 +1,7 @@
 use super::*;
 use crate::{DType, Json};
 
+mod bounds;
 mod free;
 mod generated;
 mod grpc;

@@ -1,5 +1,5 @@
-//! Text Generation Inference's own form: `{generated_text, details {finish_reason, tokens[] {id, text, logprob, special}}}`, in a list at
-//! the path `/`; a stream has one `token` per event and `generated_text` in the last.
+//! Text Generation Inference's own form: `{generated_text, details {finish_reason, tokens[] {id, text, logprob, special},
+//! top_tokens[][]}}`, in a list at the path `/`; a stream has one `token` (and its `top_tokens`) per event and `generated_text` in the last.
 
 use super::fault::Undecodable;
 use super::generation::{Choice, Choices};
@@ -24,7 +24,7 @@ fn decode(parts: &Parts<'_>, items: &[Json<'_>]) -> Result<Decoded, Undecodable>
     let mut errors = Vec::new();
     let stream = parts.is_stream();
     for (place, item) in items.iter().enumerate() {
-        if let Some(message) = item.text_field("error") {
+        if let Some(message) = item.text_field("error").filter(|message| !message.is_empty()) {
             errors.push(message.to_owned());
             continue;
         }
@@ -39,9 +39,14 @@ fn decode(parts: &Parts<'_>, items: &[Json<'_>]) -> Result<Decoded, Undecodable>
         if let Some(text) = item.text_field("generated_text") {
             text.clone_into(&mut choice.text);
         }
+        if let Some(alternatives) = item.field("top_tokens").and_then(Json::as_array) {
+            top(choice, alternatives)?;
+        }
         let Some(details) = item.field("details") else { continue };
         let tokens = details.field("tokens").and_then(Json::as_array).unwrap_or_default();
         tokens.iter().try_for_each(|token| add(choice, token))?;
+        let places = details.field("top_tokens").and_then(Json::as_array).unwrap_or_default();
+        places.iter().try_for_each(|place| top(choice, place.as_array().unwrap_or_default()))?;
         choice.finish = details.text_field("finish_reason").map(str::to_owned);
         choices.count("completion_tokens", Some(details), &["generated_tokens"]);
     }
@@ -60,4 +65,12 @@ fn add(choice: &mut Choice, token: &Json<'_>) -> Result<(), Undecodable> {
     choice.ids.extend(token.field("id").and_then(Json::as_number).map(crate::Number::as_f64));
     choice.logprob(token.field("logprob"));
     Ok(())
+}
+
+/// The alternatives at one place, as `{id, text, logprob, special}`.
+fn top(choice: &mut Choice, alternatives: &[Json<'_>]) -> Result<(), Undecodable> {
+    let named = alternatives
+        .iter()
+        .map(|token| (token.text_field("text").unwrap_or_default(), token.field("logprob")));
+    choice.top(named)
 }

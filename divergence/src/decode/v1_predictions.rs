@@ -40,7 +40,7 @@ fn columns(name: &str, value: &Json<'_>) -> Result<Vec<Output>, Undecodable> {
     let mut cells = Columns::new();
     if let Some(fields) = object(value) {
         for (key, value) in fields {
-            gather(&mut cells, 0, key, value)?;
+            gather(&mut cells, 0, &escaped(key), value)?;
         }
         return cells.iter().map(|(key, cells)| column(key, &cells.values)).collect();
     }
@@ -49,7 +49,7 @@ fn columns(name: &str, value: &Json<'_>) -> Result<Vec<Output>, Undecodable> {
             for (index, row) in rows.iter().enumerate() {
                 let fields = object(row).ok_or_else(|| Undecodable::output(name, Fault::Mixed(index)))?;
                 for (key, cell) in fields {
-                    gather(&mut cells, index as u64, key, cell)?;
+                    gather(&mut cells, index as u64, &escaped(key), cell)?;
                 }
             }
             cells.iter().map(|(key, cells)| cells.output(key, rows.len())).collect()
@@ -78,7 +78,7 @@ impl Cells<'_, '_> {
     }
 }
 
-/// Adds a cell to its column. Objects within a row give a column per field, named `outer.inner`.
+/// Adds a cell to its column. Objects within a row give a column per field, named `outer.inner`; dots of their own have a backslash before them.
 fn gather<'v, 'j>(
     columns: &mut Columns<'v, 'j>,
     row: u64,
@@ -88,7 +88,9 @@ fn gather<'v, 'j>(
     match object(cell) {
         Some(fields) => {
             check_name(key.len())?;
-            fields.iter().try_for_each(|(inner, cell)| gather(columns, row, &format!("{key}.{inner}"), cell))
+            fields.iter().try_for_each(|(inner, cell)| {
+                gather(columns, row, &format!("{key}.{}", escaped(inner)), cell)
+            })
         }
         None => {
             check_name(key.len())?;
@@ -101,6 +103,14 @@ fn gather<'v, 'j>(
             Ok(())
         }
     }
+}
+
+/// A key with a backslash before its own dots and backslashes: a dot between keys is no dot of a key.
+fn escaped(key: &str) -> Cow<'_, str> {
+    if !key.contains(['.', '\\']) {
+        return Cow::Borrowed(key);
+    }
+    Cow::Owned(key.replace('\\', r"\\").replace('.', r"\."))
 }
 
 /// The fields of an object that is no value in itself.

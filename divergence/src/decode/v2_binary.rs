@@ -3,7 +3,7 @@
 
 use super::fault::{Fault, Undecodable};
 use super::parts::Parts;
-use super::{Decoded, MAX_ELEMENTS, Protocol, raw, v2_json};
+use super::{Decoded, MAX_RAW_ELEMENTS, Protocol, raw, v2_json};
 use crate::Json;
 
 /// Takes V2 answers with at least one binary output.
@@ -17,7 +17,7 @@ pub(super) fn read(parts: &Parts<'_>) -> Option<Result<Decoded, Undecodable>> {
 
 fn decode(parts: &Parts<'_>, outputs: &[Json<'_>]) -> Result<Decoded, Undecodable> {
     let mut tail = parts.tail.unwrap_or_default();
-    let mut room = MAX_ELEMENTS;
+    let mut room = MAX_RAW_ELEMENTS;
     let outputs = outputs.iter().map(|output| match binary_size(output) {
         None => v2_json::output(output),
         Some(size) => {

@@ -11,7 +11,7 @@ use super::fault::{Fault, Undecodable, check_name, shortened};
 use super::parts::Parts;
 use super::protobuf::{Wire, fields, varints};
 use super::tensor::{self, Builder};
-use super::{Decoded, MAX_DIMENSIONS, MAX_ELEMENTS, MAX_OUTPUTS, Protocol, grpc, messages, names, raw};
+use super::{Decoded, MAX_DIMENSIONS, MAX_OUTPUTS, MAX_RAW_ELEMENTS, Protocol, grpc, messages, names, raw};
 use crate::{DType, Output};
 
 /// Takes answers of the two methods.
@@ -44,7 +44,7 @@ fn decode(parts: &Parts<'_>, stream: bool) -> Result<Decoded, Undecodable> {
     }
     // Answers to several requests on one stream may come in any order; those to one request keep theirs.
     responses.sort_by(|one, other| one.id.cmp(&other.id));
-    let mut room = MAX_ELEMENTS;
+    let mut room = MAX_RAW_ELEMENTS;
     let mut decoded = Decoded::of(Protocol::V2Grpc, Vec::new());
     let mut parsed = Vec::new();
     for response in &responses {

@@ -9,7 +9,8 @@ use crate::decode::parts::Parts;
 use crate::decode::protobuf::{Wire, fields, fixed64s, varints};
 use crate::decode::tensor::{self, Builder};
 use crate::decode::{
-    Decoded, MAX_DIMENSIONS, MAX_ELEMENTS, MAX_VALUES, Protocol, generation, grpc, tensorflow,
+    Decoded, MAX_DIMENSIONS, MAX_ELEMENTS, MAX_RAW_ELEMENTS, MAX_VALUES, Protocol, generation, grpc,
+    tensorflow,
 };
 use crate::{DType, Json, Kind, Number, Output};
 
@@ -56,7 +57,7 @@ fn data_of(message: &[u8]) -> Result<Output, Undecodable> {
                 let list = Values::default().list(list.bytes()?, 0)?;
                 output = Some(tensor::undeclared(NAME, &[&list], false)?);
             }
-            (4, value) => output = Some(tensorflow::tensor(NAME, value.bytes()?, &mut { MAX_ELEMENTS })?),
+            (4, value) => output = Some(tensorflow::tensor(NAME, value.bytes()?, &mut { MAX_RAW_ELEMENTS })?),
             _ => {}
         }
     }

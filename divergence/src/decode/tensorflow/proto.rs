@@ -4,10 +4,11 @@
 //! Elements are bytes in `tensor_content` or numbers in the field of their type. Fewer numbers than the shape needs mean that the last
 //! one repeats: a tensor of one value throughout has one number.
 
+use crate::decode::contents::integers;
 use crate::decode::fault::{Fault, Undecodable};
 use crate::decode::protobuf::{Wire, fields, fixed32s, fixed64s, varints};
 use crate::decode::tensor::{self, Builder};
-use crate::decode::{MAX_DIMENSIONS, MAX_ELEMENTS, MAX_VALUES, raw};
+use crate::decode::{MAX_DIMENSIONS, MAX_ELEMENTS, MAX_VALUES, TYPED_COST, raw};
 use crate::{DType, Output};
 use half::{bf16, f16};
 
@@ -44,10 +45,11 @@ pub(in crate::decode) fn tensor(name: &str, message: &[u8], room: &mut usize) ->
         }
     }
     let limit = if dtype == DType::Bytes { MAX_VALUES } else { MAX_ELEMENTS };
-    if needed.max(builder.len() as u64) > limit.min(*room) as u64 {
+    let count = needed.max(builder.len() as u64);
+    if count > limit.min(*room / TYPED_COST) as u64 {
         return Err(Undecodable::TooMany { what: "elements", limit });
     }
-    *room -= builder.len().max(needed as usize);
+    *room -= count as usize * TYPED_COST;
     builder.repeat_last(needed as usize);
     builder.finish()
 }
@@ -120,12 +122,23 @@ fn add(builder: &mut Builder, value: Wire<'_>) -> Result<(), Undecodable> {
     match builder.dtype() {
         DType::Fp32 => fixed32s(value, |bits| builder.float(f32::from_bits(bits).into())),
         DType::Fp64 => fixed64s(value, |bits| builder.float(f64::from_bits(bits))),
-        // The bits of a half in the low 16 of an int32.
-        DType::Fp16 => varints(value, |bits| builder.float(f16::from_bits(bits as u16).to_f64())),
-        DType::Bf16 => varints(value, |bits| builder.float(bf16::from_bits(bits as u16).to_f64())),
+        DType::Fp16 => halves(builder, value, |bits| f16::from_bits(bits).to_f64()),
+        DType::Bf16 => halves(builder, value, |bits| bf16::from_bits(bits).to_f64()),
         DType::Bool => varints(value, |value| builder.float(f64::from(u8::from(value != 0)))),
         DType::Bytes => value.text().map(|text| builder.text(text)),
-        DType::Uint32 | DType::Uint64 => varints(value, |value| builder.int(value.into())),
-        _ => varints(value, |value| builder.int(value.cast_signed().into())),
+        DType::Uint32 | DType::Uint64 => integers(builder, value, i128::from),
+        _ => integers(builder, value, |value| value.cast_signed().into()),
     }
+}
+
+/// Adds 16-bit floats, whose bits are in the low half of an int32.
+fn halves(builder: &mut Builder, value: Wire<'_>, of: impl Fn(u16) -> f64) -> Result<(), Undecodable> {
+    let mut fault = None;
+    varints(value, |bits| match u16::try_from(bits) {
+        Ok(bits) => builder.float(of(bits)),
+        Err(_) => {
+            fault.get_or_insert(Fault::Element { index: builder.len(), dtype: builder.dtype().as_str() });
+        }
+    })?;
+    fault.map_or(Ok(()), |fault| Err(builder.fault(fault)))
 }

@@ -144,3 +144,31 @@ fn the_query_is_no_part_of_the_path() {
 fn of_a_repeated_key_the_last_counts() {
     assert_eq!(outputs(PREDICT, r#"{"predictions":[1],"predictions":[2]}"#)[0].values, [2.0]);
 }
+
+#[test]
+fn a_dot_of_a_key_is_no_dot_between_keys() {
+    let name = |body: &str| outputs("/v1/models/m:predict", body).remove(0).name;
+    for (row, wanted) in [
+        (r#"{"a":{"b":1.5}}"#, "a.b"),
+        (r#"{"a.b":1.5}"#, r"a\.b"),
+        (r#"{"a":{"b.c":1.5}}"#, r"a.b\.c"),
+        (r#"{"a\\":{"b":1.5}}"#, r"a\\.b"),
+        (r#"{"a\\.b":1.5}"#, r"a\\\.b"),
+    ] {
+        assert_eq!(name(&format!(r#"{{"predictions":[{row}]}}"#)), wanted, "{row}");
+        assert_eq!(name(&format!(r#"{{"predictions":{row}}}"#)), wanted, "{row}");
+    }
+}
+
+#[test]
+fn paths_are_looked_up_in_every_event_of_a_stream() {
+    let rules = r#"[{ name = "text", path = "$.delta.text" }, { name = "score", path = "/score" }]"#;
+    let stream = "data: {\"delta\":{\"text\":\"a\"}}\n\ndata: {\"delta\":{\"text\":\"b\"},\"score\":0.5}\n\ndata: [DONE]\n\n";
+    let found = by_path(rules, "/stream", stream).unwrap();
+    let [score, text] = &found[..] else { panic!("{found:?}") };
+    assert_eq!((&text.text[..], &text.shape[..]), (&["a".to_owned(), "b".to_owned()][..], &[2][..]));
+    assert_eq!((&score.values[..], score.shape.len()), (&[0.5][..], 0));
+    let error = by_path(rules, "/stream", "data: {\"error\":\"no model\"}\n\n");
+    assert_eq!(error, Err(Undecodable::ErrorBody));
+    assert!(matches!(by_path(rules, "/stream", "data: {cut"), Err(Undecodable::NotJson(_))));
+}

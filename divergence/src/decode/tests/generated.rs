@@ -164,6 +164,27 @@ fn tgi_is_read_whole_in_a_list_and_as_a_stream() {
 }
 
 #[test]
+fn tgi_lists_the_best_tokens_at_each_place() {
+    let top = r#"[{"id":1,"text":"a","logprob":-0.5,"special":false},{"id":2,"text":"b","logprob":-1.5,"special":false}]"#;
+    let token = r#"{"id":1,"text":"a","logprob":-0.5,"special":false}"#;
+    let whole = format!(
+        r#"{{"generated_text":"aa","details":{{"finish_reason":"length","tokens":[{token},{token}],"top_tokens":[{top},[]]}}}}"#
+    );
+    let streamed = stream(&[
+        &format!(r#"{{"token":{token},"top_tokens":{top}}}"#),
+        &format!(
+            r#"{{"token":{token},"top_tokens":[],"generated_text":"aa","details":{{"finish_reason":"length"}}}}"#
+        ),
+    ]);
+    for body in [whole, streamed] {
+        let found = plain("/generate_stream", &body).unwrap();
+        let top = named(&found, "top_logprobs");
+        assert_eq!((&top.shape[..], top.keys.join(",")), (&[2, 2][..], "a,b,,".to_owned()));
+        assert_eq!(top.values, [-0.5, -1.5, f64::NEG_INFINITY, f64::NEG_INFINITY]);
+    }
+}
+
+#[test]
 fn triton_generates_an_output_per_field_and_joins_text() {
     let path = "/v2/models/m/generate_stream";
     let events = stream(&[

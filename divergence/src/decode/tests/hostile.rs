@@ -158,17 +158,3 @@ fn codings_over_codings_are_not_undone_without_end() {
     let found = read(INFER, &[("content-encoding", chain.as_str())], b"x", &Rules::default());
     assert_eq!(reason(found), "more than 4 content codings");
 }
-
-#[test]
-fn binary_tensors_share_one_bound() {
-    let length = MAX_ELEMENTS / 2 + 1;
-    let output = format!(
-        r#"{{"name":"T","datatype":"UINT8","shape":[{length}],"parameters":{{"binary_data_size":{length}}}}}"#
-    );
-    let head = format!(r#"{{"outputs":[{output},{output}]}}"#);
-    let mut body = head.clone().into_bytes();
-    body.resize(head.len() + 2 * length, 0);
-    let header = head.len().to_string();
-    let found = read(INFER, &[("inference-header-content-length", &header)], &body, &Rules::default());
-    assert_eq!(found, Err(Undecodable::TooMany { what: "elements", limit: MAX_ELEMENTS }));
-}

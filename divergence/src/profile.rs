@@ -83,11 +83,11 @@ impl Finite {
             high[lane] = if value > high[lane] { value } else { high[lane] };
             zero[lane] += u64::from(value == 0.0);
             // 0 of a finite number, NaN of any other.
-            off[lane] += value - value;
+            off[lane] += 0.0 * value;
         };
         for part in parts {
-            for lane in 0..LANES {
-                look(lane, part[lane]);
+            for (lane, value) in part.iter().enumerate() {
+                look(lane, *value);
             }
         }
         rest.iter().for_each(|value| look(0, *value));

@@ -162,7 +162,7 @@ fn a_dot_of_a_key_is_no_dot_between_keys() {
 
 #[test]
 fn paths_are_looked_up_in_every_event_of_a_stream() {
-    let rules = r#"[{ name = "text", path = "$.delta.text" }, { name = "score", path = "/score" }]"#;
+    let rules = r#"[{"name": "text", "path": "$.delta.text"}, {"name": "score", "path": "/score"}]"#;
     let stream = "data: {\"delta\":{\"text\":\"a\"}}\n\ndata: {\"delta\":{\"text\":\"b\"},\"score\":0.5}\n\ndata: [DONE]\n\n";
     let found = by_path(rules, "/stream", stream).unwrap();
     let [score, text] = &found[..] else { panic!("{found:?}") };

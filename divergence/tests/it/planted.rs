@@ -179,7 +179,7 @@ fn planted() -> Vec<Planted> {
 }
 
 fn judged(planted: &Planted) -> Divergence {
-    let rules: Rules = toml::from_str(planted.rules).unwrap();
+    let rules: Rules = toml::from_str(planted.rules).expect("rules that are valid");
     let decoded = |body: &str| {
         divergence::decode(&Answer::new(planted.path, 200, &[], body.as_bytes()), &rules)
             .unwrap_or_else(|error| panic!("{}: {error}", planted.what))
@@ -197,10 +197,10 @@ fn short(number: f64) -> String {
 
 fn line(planted: &Planted) -> String {
     let found = judged(planted);
-    let all = serde_json::to_value(&found).unwrap();
+    let all = serde_json::to_value(&found).expect("a divergence as JSON");
     let shown = |name: &&str| match &all[name] {
         serde_json::Value::Number(number) if number.is_f64() => {
-            format!("{name} {}", short(number.as_f64().unwrap()))
+            format!("{name} {}", short(number.as_f64().unwrap_or(f64::NAN)))
         }
         serde_json::Value::String(text) => format!("{name} {text}"),
         value => format!("{name} {value}"),
@@ -224,7 +224,7 @@ fn line(planted: &Planted) -> String {
 #[test]
 fn what_is_said_of_each_planted_difference_is_documented() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/DIFFERENCES.md");
-    let text = std::fs::read_to_string(path).unwrap();
+    let text = std::fs::read_to_string(path).expect("docs/DIFFERENCES.md");
     let mut wanted = vec![
         "| difference | class | serious | where | measured |".to_owned(),
         "|---|---|---|---|---|".to_owned(),

@@ -31,6 +31,7 @@ mod v1_predictions;
 mod v2_binary;
 mod v2_grpc;
 mod v2_json;
+mod wrapped;
 
 #[cfg(test)]
 mod tests;
@@ -134,6 +135,26 @@ pub enum Protocol {
 }
 
 impl Protocol {
+    /// Those that a rule can say an answer is of. V2 over HTTP is one, in either form.
+    pub const NAMED: [Self; 16] = [
+        Self::V2Json,
+        Self::V2Grpc,
+        Self::V1Predictions,
+        Self::OpenAiChat,
+        Self::OpenAiCompletions,
+        Self::OpenAiResponses,
+        Self::OpenAiEmbeddings,
+        Self::Scores,
+        Self::Rerank,
+        Self::Tgi,
+        Self::V2Generate,
+        Self::TfGrpc,
+        Self::Seldon,
+        Self::Csv,
+        Self::Text,
+        Self::Json,
+    ];
+
     /// The name used in columns and reports.
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -193,25 +214,25 @@ impl Decoded {
 /// Reads an answer of one protocol; `None` when it is of another.
 type Reader = fn(&Parts<'_>) -> Option<Result<Decoded, Undecodable>>;
 
-/// The known formats; the first that takes an answer has it.
-const READERS: &[Reader] = &[
-    v2_grpc::read,
-    tensorflow::read,
-    v2_binary::read,
-    v2_json::read,
-    openai::read_chat,
-    openai::read_completions,
-    openai::read_responses,
-    openai::read_embeddings,
-    openai::read_scores,
-    openai::read_rerank,
-    generate::read,
-    tgi::read,
-    classified::read,
-    v1_predictions::read,
-    seldon::read,
-    tables::read_csv,
-    tables::read_text,
+/// The known formats; the first that takes an answer has it. V2's binary form comes first: a server may answer in either.
+const READERS: &[(Protocol, Reader)] = &[
+    (Protocol::V2Grpc, v2_grpc::read),
+    (Protocol::TfGrpc, tensorflow::read),
+    (Protocol::V2Json, v2_binary::read),
+    (Protocol::V2Json, v2_json::read),
+    (Protocol::OpenAiChat, openai::read_chat),
+    (Protocol::OpenAiCompletions, openai::read_completions),
+    (Protocol::OpenAiResponses, openai::read_responses),
+    (Protocol::OpenAiEmbeddings, openai::read_embeddings),
+    (Protocol::Scores, openai::read_scores),
+    (Protocol::Rerank, openai::read_rerank),
+    (Protocol::V2Generate, generate::read),
+    (Protocol::Tgi, tgi::read),
+    (Protocol::V1Predictions, classified::read),
+    (Protocol::V1Predictions, v1_predictions::read),
+    (Protocol::Seldon, seldon::read),
+    (Protocol::Csv, tables::read_csv),
+    (Protocol::Text, tables::read_text),
 ];
 
 /// Decodes an answer.
@@ -230,17 +251,33 @@ pub fn decode(answer: &Answer<'_>, rules: &Rules) -> Result<Decoded, Undecodable
     if body.is_empty() {
         return Err(Undecodable::Empty);
     }
-    let parts = Parts::new(answer, &body)?;
-    let mut decoded = match json_path::read(&parts, rules) {
-        Some(decoded) => decoded?,
-        None => match READERS.iter().find_map(|read| read(&parts)).or_else(|| free::read(&parts, rules)) {
-            Some(decoded) => decoded?,
-            None => return Err(parts.unknown()),
-        },
+    let mut decoded = match wrapped::inner(answer, &body)? {
+        Some(inner) if inner.body.is_empty() => return Err(Undecodable::Empty),
+        Some(inner) => read(&Answer { headers: &inner.headers, ..*answer }, &inner.body, rules)?,
+        None => read(answer, &body, rules)?,
     };
     if decoded.outputs.is_empty() && decoded.tree.is_none() {
         return Err(Undecodable::NoOutputs);
     }
     decoded.outputs.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(decoded)
+}
+
+/// Reads a decompressed body: by the paths of the rules, as the protocol that they say, or as the first that takes it.
+fn read(answer: &Answer<'_>, body: &[u8], rules: &Rules) -> Result<Decoded, Undecodable> {
+    let mut parts = Parts::new(answer, body)?;
+    if let Some(decoded) = json_path::read(&parts, rules) {
+        return decoded;
+    }
+    let Some(forced) = rules.protocol(parts.path) else {
+        let found = READERS.iter().find_map(|(_, read)| read(&parts));
+        return found.or_else(|| free::read(&parts, rules)).unwrap_or_else(|| Err(parts.unknown()));
+    };
+    parts.forced = true;
+    let readers = READERS.iter().filter(|(protocol, _)| *protocol == forced);
+    let found = match forced {
+        Protocol::Json => free::read(&parts, rules),
+        _ => readers.map(|(_, read)| read(&parts)).find_map(|found| found),
+    };
+    found.unwrap_or(Err(Undecodable::NotOf(forced.as_str())))
 }

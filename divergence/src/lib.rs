@@ -28,8 +28,8 @@ pub use decode::{Answer, Decoded, Fault, Protocol, Undecodable, decode, requeste
 pub use json::{Json, JsonError, Number, Printed};
 pub use output::{DType, Kind, Output};
 pub use rules::{
-    BoxFormat, DetectionRule, JsonOutput, JsonRules, KeyedArray, OutputRule, Path, PathTolerance,
-    RankingRule, Rules, RulesError, Tolerance,
+    BoxFormat, DetectionRule, JsonOutput, JsonRules, KeyedArray, Named, OutputRule, Path, PathTolerance,
+    ProtocolRule, RankingRule, Rules, RulesError, Tolerance,
 };
 pub use signature::{Signature, signature};
 pub use statistics::{Statistics, statistics};

@@ -4,6 +4,7 @@
 mod groups;
 mod output;
 mod path;
+mod protocol;
 #[cfg(test)]
 mod tests;
 mod tree;
@@ -12,10 +13,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::DType;
+use crate::{DType, Protocol};
 pub use groups::{BoxFormat, DetectionRule, RankingRule};
 pub use output::{OutputRule, Tolerance};
 pub use path::{JsonOutput, Path};
+pub use protocol::{Named, ProtocolRule};
 pub use tree::{JsonRules, KeyedArray, PathTolerance};
 
 /// Grows when a default or the meaning of a rule changes, so that rows judged differently never share a hash.
@@ -36,6 +38,9 @@ pub struct Rules {
     pub outputs: BTreeMap<String, OutputRule>,
     /// Outputs to take from JSON answers by path. They win over the known formats for the request paths they name.
     pub json_paths: Vec<JsonOutput>,
+    /// Protocols of request paths whose answers do not show theirs, or seem to be of another.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub protocols: Vec<ProtocolRule>,
     /// Pairs of outputs that are a ranking: ids, best first, and perhaps their scores.
     pub rankings: Vec<RankingRule>,
     /// Groups of outputs that are detections: boxes, scores, classes.
@@ -68,6 +73,7 @@ impl Default for Rules {
             tolerances: BTreeMap::new(),
             outputs: BTreeMap::new(),
             json_paths: Vec::new(),
+            protocols: Vec::new(),
             rankings: Vec::new(),
             detections: Vec::new(),
             json: JsonRules::default(),
@@ -117,6 +123,14 @@ pub enum RulesError {
     Shared {
         /// Name of the output.
         name: String,
+    },
+    /// A protocol that is not known.
+    #[error("protocol `{name}` is not known: give one of {known}")]
+    Protocol {
+        /// As it was given.
+        name: String,
+        /// The names there are.
+        known: String,
     },
     /// An output both included and ignored.
     #[error("output `{name}` is both in include and in ignore: take it out of one")]
@@ -181,6 +195,13 @@ impl Rules {
             }
         }
         Ok(())
+    }
+
+    /// The protocol that a rule says the answers to requests of `path` are of.
+    #[must_use]
+    pub fn protocol(&self, path: &str) -> Option<Protocol> {
+        let fit = self.protocols.iter().filter(|rule| path.starts_with(&rule.request_path));
+        fit.max_by_key(|rule| rule.request_path.len()).map(|rule| rule.named.0)
     }
 
     /// Whether the output of that name is compared.

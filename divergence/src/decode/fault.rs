@@ -63,6 +63,9 @@ pub enum Undecodable {
     /// A body of a media type that is not read.
     #[error("media type `{0}` is not supported")]
     Media(String),
+    /// Not of the protocol that a rule says its path has.
+    #[error("no answer of {0}, which a rule says it is")]
+    NotOf(&'static str),
     /// A known format without outputs.
     #[error("no outputs in the answer")]
     NoOutputs,

@@ -15,7 +15,7 @@ const ABOUT: [&str; 3] = ["model_name", "model_version", "id"];
 /// Takes answers of the two paths.
 pub(super) fn read(parts: &Parts<'_>) -> Option<Result<Decoded, Undecodable>> {
     let generates = parts.ends_with("/generate") || parts.ends_with("/generate_stream");
-    (generates && parts.path.contains("/v2/models/")).then(|| decode(parts))
+    (parts.forced || (generates && parts.path.contains("/v2/models/"))).then(|| decode(parts))
 }
 
 fn decode(parts: &Parts<'_>) -> Result<Decoded, Undecodable> {
@@ -24,7 +24,7 @@ fn decode(parts: &Parts<'_>) -> Result<Decoded, Undecodable> {
     let mut answers = Vec::new();
     for document in documents {
         let Json::Object(fields) = document else { return Err(Undecodable::NoOutputs) };
-        match document.text_field("error") {
+        match document.text_field("error").filter(|message| !message.is_empty()) {
             Some(message) => errors.push(message.to_owned()),
             None => answers.push(outputs(fields)?),
         }

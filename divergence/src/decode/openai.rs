@@ -20,7 +20,7 @@ pub(super) use scores::{read_rerank, read_scores};
 /// Whether the request path ends with `end`, or the first document is an object of one of those names.
 fn is(parts: &Parts<'_>, end: &str, objects: &[&str]) -> bool {
     let object = || parts.documents().ok()?.first()?.text_field("object");
-    parts.ends_with(end) || object().is_some_and(|object| objects.contains(&object))
+    parts.forced || parts.ends_with(end) || object().is_some_and(|object| objects.contains(&object))
 }
 
 /// The answer around its outputs.

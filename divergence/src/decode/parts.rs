@@ -18,6 +18,8 @@ pub(super) struct Parts<'a> {
     pub(super) head: &'a [u8],
     /// Binary tensors after the JSON; `None` when the headers mark none.
     pub(super) tail: Option<&'a [u8]>,
+    /// Whether a rule says which protocol it is of: neither path nor headers need to show it.
+    pub(super) forced: bool,
     parsed: OnceCell<Result<Json<'a>, Undecodable>>,
     events: OnceCell<Result<Vec<Json<'a>>, Undecodable>>,
 }
@@ -43,6 +45,7 @@ impl<'a> Parts<'a> {
             body,
             head,
             tail,
+            forced: false,
             parsed: OnceCell::new(),
             events: OnceCell::new(),
         })

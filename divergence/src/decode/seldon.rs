@@ -1,12 +1,12 @@
 //! Seldon's protocol of version 1, over REST and gRPC (`seldon.protos.Seldon/Predict`): `data` is an `ndarray`, a `tensor {shape, values}` or a
-//! TensorFlow tensor, with the names of its columns; or the answer is `strData`, `binData` or `jsonData`.
+//! TensorFlow tensor (`tftensor`), with the names of its columns; or the answer is `strData`, `binData` or `jsonData`.
 
 mod proto;
 
 use super::fault::{Fault, Undecodable, check_name};
 use super::parts::Parts;
 use super::tensor::Builder;
-use super::{Decoded, MAX_DIMENSIONS, MAX_VALUES, Protocol, generation, tensor};
+use super::{Decoded, MAX_DIMENSIONS, MAX_VALUES, Protocol, generation, tensor, tensorflow};
 use crate::{DType, Json, Kind, Output};
 
 /// Name of the output that holds the tensor.
@@ -25,7 +25,7 @@ pub(super) fn read(parts: &Parts<'_>) -> Option<Result<Decoded, Undecodable>> {
         .field("data")
         .is_some_and(|data| ["ndarray", "tensor", "tftensor"].iter().any(|form| data.field(form).is_some()));
     let other = ["strData", "binData", "jsonData"].iter().any(|form| parts.field(form).is_some());
-    (of_path || tensor || other).then(|| decode(parts))
+    (of_path || tensor || other || parts.forced).then(|| decode(parts))
 }
 
 fn decode(parts: &Parts<'_>) -> Result<Decoded, Undecodable> {
@@ -65,6 +65,8 @@ fn data_of(data: &Json<'_>) -> Result<Output, Undecodable> {
         builder.finish()?
     } else if let Some(values) = data.field("ndarray") {
         tensor::undeclared(NAME, &[values], false)?
+    } else if let Some(tensor) = data.field("tftensor") {
+        tensorflow::json_tensor(NAME, tensor)?
     } else {
         return Err(fault(Fault::Field("ndarray")));
     };

@@ -10,12 +10,14 @@ use crate::{Json, Kind, Output};
 
 /// Takes answers of the media type `text/csv`.
 pub(super) fn read_csv(parts: &Parts<'_>) -> Option<Result<Decoded, Undecodable>> {
-    parts.is_of("text/csv").then(|| csv(parts.body).map(|outputs| Decoded::of(Protocol::Csv, outputs)))
+    (parts.forced || parts.is_of("text/csv"))
+        .then(|| csv(parts.body).map(|outputs| Decoded::of(Protocol::Csv, outputs)))
 }
 
 /// Takes answers of the media type `text/plain` that are no JSON.
 pub(super) fn read_text(parts: &Parts<'_>) -> Option<Result<Decoded, Undecodable>> {
-    if !parts.is_of("text/plain") || parts.documents().is_ok() {
+    let plain = parts.is_of("text/plain") && parts.documents().is_err();
+    if !plain && !parts.forced {
         return None;
     }
     let text = std::str::from_utf8(parts.body).map_err(|_| Undecodable::Corrupt("UTF-8"));

@@ -4,6 +4,7 @@
 //! {1 label, 2 score}}}, 2 model_spec}`; `RegressionResponse {1 result {1 regressions {1 value}}, 2 model_spec}`; `ModelSpec {1 name,
 //! 2 version {1 value}, 4 version_label}`.
 
+mod json;
 mod proto;
 
 use super::fault::{Undecodable, check_name};
@@ -13,11 +14,16 @@ use super::ranked::Ranked;
 use super::tensor::Builder;
 use super::{Decoded, MAX_OUTPUTS, MAX_RAW_ELEMENTS, MAX_VALUES, Protocol, grpc, names};
 use crate::{DType, Output};
+pub(super) use json::tensor as json_tensor;
 pub(super) use proto::tensor;
 
 /// Takes answers of the three methods.
 pub(super) fn read(parts: &Parts<'_>) -> Option<Result<Decoded, Undecodable>> {
-    let (_, method) = parts.path.rsplit_once("tensorflow.serving.PredictionService/")?;
+    let method = match parts.path.rsplit_once("tensorflow.serving.PredictionService/") {
+        Some((_, method)) => method,
+        None if parts.forced => "Predict",
+        None => return None,
+    };
     let outputs: fn(&[u8]) -> Result<Vec<Output>, Undecodable> = match method {
         "Predict" => predicted,
         "Classify" => classified,

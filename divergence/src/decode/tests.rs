@@ -11,6 +11,7 @@ mod request;
 mod tensorflow;
 mod v2;
 mod wire;
+mod wrapped;
 
 const INFER: &str = "/v2/models/m/infer";
 

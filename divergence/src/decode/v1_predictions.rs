@@ -16,7 +16,7 @@ use crate::{Json, Output};
 pub(super) fn read(parts: &Parts<'_>) -> Option<Result<Decoded, Undecodable>> {
     let predictions = parts.field("predictions").map(|value| ("predictions", value));
     // Descriptions of models have a list `outputs` as well.
-    let asked = parts.path.ends_with(":predict");
+    let asked = parts.path.ends_with(":predict") || parts.forced;
     let outputs = parts
         .field("outputs")
         .filter(|value| asked || matches!(value, Json::Object(_)))

@@ -24,7 +24,7 @@ pub(super) fn outputs<'p, 'j>(parts: &'p Parts<'j>) -> Option<Result<&'p [Json<'
     let by_body = listed
         .and_then(<[_]>::first)
         .is_some_and(|first| first.text_field("datatype").is_some() && first.field("shape").is_some());
-    if !by_body && !names::is_v2_infer(parts.path) {
+    if !by_body && !names::is_v2_infer(parts.path) && !parts.forced {
         return None;
     }
     Some(match listed {

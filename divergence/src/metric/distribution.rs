@@ -78,7 +78,12 @@ fn stability(p: &mut [f64], c: &[f64]) -> Option<f64> {
         let all: f64 = counts.iter().sum();
         counts.into_iter().map(move |count| count / all).collect::<Vec<_>>()
     };
-    Some(counts(p).into_iter().zip(counts(c)).map(|(p, c)| (c - p) * (c / p).ln()).sum())
+    Some(index(&counts(p), &counts(c)))
+}
+
+/// The index of two distributions over the same bins, none of them empty.
+fn index(p: &[f64], c: &[f64]) -> f64 {
+    p.iter().zip(c).map(|(p, c)| (c - p) * (c / p).ln()).sum()
 }
 
 #[cfg(test)]
@@ -98,6 +103,12 @@ mod tests {
         let (area, apart) =
             (steps(&[0.0, 1.0, 3.0], &[5.0, 6.0, 8.0]).1, steps(&[0.1, 0.2, 0.4], &[0.1, 0.25]).1);
         assert!(close(Some(area), 5.0) && close(Some(apart), 0.075));
+    }
+
+    #[test]
+    fn the_index_of_known_shares_is_the_known_one() {
+        assert!(close(Some(index(&[0.1, 0.2, 0.3, 0.4], &[0.25; 4])), 0.228_217_41));
+        assert_eq!(index(&[0.5, 0.5], &[0.5, 0.5]), 0.0);
     }
 
     #[test]

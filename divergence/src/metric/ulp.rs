@@ -54,6 +54,25 @@ fn split(bits: u64, sign: u32) -> (bool, i64) {
 mod tests {
     use super::*;
 
+    /// Of the bits of each type, as integers in the order of the floats.
+    #[test]
+    fn zeros_are_one_value_and_the_least_of_both_signs_are_2_apart() {
+        let least = [
+            (DType::Fp16, f16::from_bits(1).to_f64(), f16::MAX.to_f64()),
+            (DType::Bf16, bf16::from_bits(1).to_f64(), bf16::MAX.to_f64()),
+            (DType::Fp32, f32::from_bits(1).into(), f32::MAX.into()),
+            (DType::Fp64, f64::from_bits(1), f64::MAX),
+        ];
+        for (dtype, least, largest) in least {
+            let apart = |p: f64, s: f64| ordered(s, dtype).zip(ordered(p, dtype)).map(|(s, p)| (s - p).abs());
+            assert_eq!(apart(0.0, -0.0), Some(0), "{dtype:?}");
+            assert_eq!(apart(-least, least), Some(2), "{dtype:?}");
+            assert_eq!(apart(0.0, least), Some(1), "{dtype:?}");
+            assert_eq!(apart(largest, f64::INFINITY), Some(1), "{dtype:?}");
+            assert_eq!(distance(largest, f64::INFINITY, dtype), None, "{dtype:?}");
+        }
+    }
+
     #[test]
     fn neighbours_are_1_apart_in_every_type() {
         let next = f64::from(1.0_f32.next_up());

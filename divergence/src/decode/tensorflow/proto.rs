@@ -57,7 +57,7 @@ pub(in crate::decode) fn tensor(name: &str, message: &[u8], room: &mut usize) ->
 const TOO_MANY: Undecodable = Undecodable::TooMany { what: "elements", limit: MAX_ELEMENTS };
 
 /// The type of a `DataType` number; `None` for complex numbers, handles and the like.
-fn dtype(code: u64) -> Option<DType> {
+pub(super) fn dtype(code: u64) -> Option<DType> {
     Some(match code {
         1 => DType::Fp32,
         2 => DType::Fp64,

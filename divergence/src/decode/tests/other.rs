@@ -55,6 +55,53 @@ fn seldon_over_grpc_says_the_same() {
     assert_eq!(tree, Json::parse(br#"{"a":"x","b":true}"#, 9).unwrap());
 }
 
+#[test]
+fn seldon_over_rest_has_tensors_of_tensorflow() {
+    let of = |tensor: &str| {
+        let body = format!(r#"{{"data":{{"names":["a","b"],"tftensor":{tensor}}}}}"#);
+        plain("/api/v1.0/predictions", &body).map(|mut decoded| decoded.outputs.remove(0))
+    };
+    let shape = r#""tensorShape":{"dim":[{"size":"1"},{"size":"2"}]}"#;
+    let floats = of(&format!(r#"{{"dtype":"DT_FLOAT",{shape},"floatVal":[0.5,"NaN"]}}"#)).unwrap();
+    assert_eq!((floats.dtype, &floats.shape[..], floats.values[0]), (DType::Fp32, &[1, 2][..], 0.5));
+    assert!(floats.values[1].is_nan() && floats.keys == ["a", "b"]);
+    let repeated = of(&format!(r#"{{"dtype":1,{shape},"float_val":[0.5]}}"#)).unwrap();
+    assert_eq!(repeated.values, [0.5, 0.5]);
+    let large = of(&format!(r#"{{"dtype":"DT_INT64",{shape},"int64Val":["9007199254740993",7]}}"#)).unwrap();
+    assert_eq!(large.exact, Some(vec![9_007_199_254_740_993, 7]));
+    let halves = of(&format!(r#"{{"dtype":"DT_HALF",{shape},"halfVal":[14336,15360]}}"#)).unwrap();
+    assert_eq!(halves.values, [0.5, 1.0]);
+    let raw = of(&format!(r#"{{"dtype":"DT_FLOAT",{shape},"tensorContent":"AAAAPwAAgD8="}}"#)).unwrap();
+    assert_eq!(raw.values, [0.5, 1.0]);
+    let text =
+        of(r#"{"dtype":"DT_STRING","tensorShape":{"dim":[{"size":"1"}]},"stringVal":["aGk="]}"#).unwrap();
+    assert_eq!(text.text, ["hi"]);
+    let scalar = of(r#"{"dtype":"DT_BOOL","boolVal":[true]}"#).unwrap();
+    assert_eq!((&scalar.values[..], scalar.shape.len()), (&[1.0][..], 0));
+    for (tensor, wanted) in [
+        (format!(r#"{{"dtype":"DT_COMPLEX64",{shape}}}"#), "output `data`: no usable `dtype`"),
+        (format!(r#"{{"dtype":"DT_INT8",{shape},"intVal":[1,200]}}"#), "output `data`: element 1 is no INT8"),
+        (
+            format!(r#"{{"dtype":"DT_FLOAT",{shape},"floatVal":[1,2,3]}}"#),
+            "output `data`: shape 1x2 needs 2 elements, found 3",
+        ),
+        (
+            format!(r#"{{"dtype":"DT_FLOAT",{shape},"tensorContent":"!"}}"#),
+            "output `data`: no usable `tensorContent`",
+        ),
+        (
+            r#"{"dtype":"DT_FLOAT","tensorShape":{"dim":[{"size":"-1"}]}}"#.into(),
+            "output `data`: no usable `tensorShape`",
+        ),
+        (
+            r#"{"dtype":"DT_FLOAT","tensorShape":{"dim":[{"size":"99999999999"}]},"floatVal":[1]}"#.into(),
+            "more than 16777216 elements",
+        ),
+    ] {
+        assert_eq!(reason(of(&tensor)), wanted, "{tensor}");
+    }
+}
+
 fn csv(body: &str) -> Vec<Output> {
     let decoded = read(
         "/invocations",

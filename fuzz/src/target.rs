@@ -34,6 +34,8 @@ targets! {
     "tables" decoding [Csv, Text]
     "json" decoding [Json]
     "json_path" by_path [V2Json, V1Predictions, Json, OpenAiChat]
+    "forced" forced []
+    "wrapped" wrapped [V2Json, V1Predictions, Json, OpenAiChat, Text]
     "compare" comparing []
 }
 
@@ -73,6 +75,53 @@ fn by_path(capture: &Capture) -> bool {
     let all = divergence::JsonOutput { name: "all".into(), path, request_path: None };
     let rules = Rules { json_paths: vec![all], ..Rules::default() };
     decode(&capture.answer(), &rules).inspect(sound).is_ok()
+}
+
+/// As every protocol in turn, whatever the answer looks like.
+fn forced(capture: &Capture) -> bool {
+    let as_one = |protocol: Protocol| {
+        let named = divergence::Named(protocol);
+        let rule = divergence::ProtocolRule { request_path: String::new(), named };
+        let rules = Rules { protocols: vec![rule], ..Rules::default() };
+        decode(&capture.answer(), &rules).inspect(sound).is_ok()
+    };
+    Protocol::NAMED.into_iter().filter(|protocol| as_one(*protocol)).count() > 0
+}
+
+/// Within SageMaker's event stream and within TorchServe's message; and as such a stream itself.
+fn wrapped(capture: &Capture) -> bool {
+    let stream = ("content-type".to_owned(), "application/vnd.amazon.eventstream".to_owned());
+    let call = ("content-type".to_owned(), "application/grpc".to_owned());
+    let path = "/org.pytorch.serve.grpc.inference.InferenceAPIsService/Predictions";
+    let event = event(&capture.body);
+    let message = [&[0x0a][..], &varint(capture.body.len()), &capture.body].concat();
+    let frame = [&[0][..], &(message.len() as u32).to_be_bytes(), &message].concat();
+    let read = |path: &str, header: &(String, String), body: &[u8]| {
+        let headers = std::slice::from_ref(header);
+        decode(&divergence::Answer::new(path, 200, headers, body), &Rules::default()).inspect(sound).is_ok()
+    };
+    let raw = read(&capture.path, &stream, &capture.body);
+    let within = [read(&capture.path, &stream, &event), read(path, &call, &frame)];
+    raw || within.contains(&true)
+}
+
+/// A message of an event stream without headers.
+fn event(payload: &[u8]) -> Vec<u8> {
+    let prelude = [(16 + payload.len() as u32).to_be_bytes(), [0; 4]].concat();
+    let head = [&prelude[..], &crc32fast::hash(&prelude).to_be_bytes()].concat();
+    let message = [&head[..], payload].concat();
+    let crc = crc32fast::hash(&message).to_be_bytes();
+    [message, crc.to_vec()].concat()
+}
+
+fn varint(mut value: usize) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    while value >= 0x80 {
+        bytes.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    bytes.push(value as u8);
+    bytes
 }
 
 /// The promises of [`divergence::Output`].

@@ -9,6 +9,10 @@ use criterion::{
 };
 use divergence::{Answer, Rules, decode};
 
+/// As the product does it.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 type Headers = Vec<(String, String)>;
 
 /// Scores as a model would give them: no round numbers.

@@ -82,6 +82,12 @@ impl<'a> Parts<'a> {
         self.path.trim_end_matches('/').ends_with(end)
     }
 
+    /// The method of a gRPC service that the path calls.
+    pub(super) fn method_of(&self, service: &str) -> Option<&'a str> {
+        let (called, method) = self.path.rsplit_once('/')?;
+        called.ends_with(service).then_some(method)
+    }
+
     /// A field of the JSON part, when that is an object which has it.
     pub(super) fn field(&self, name: &str) -> Option<&Json<'a>> {
         self.json().ok().and_then(|value| value.field(name))

@@ -19,8 +19,8 @@ pub(super) use proto::tensor;
 
 /// Takes answers of the three methods.
 pub(super) fn read(parts: &Parts<'_>) -> Option<Result<Decoded, Undecodable>> {
-    let method = match parts.path.rsplit_once("tensorflow.serving.PredictionService/") {
-        Some((_, method)) => method,
+    let method = match parts.method_of("tensorflow.serving.PredictionService") {
+        Some(method) => method,
         None if parts.forced => "Predict",
         None => return None,
     };

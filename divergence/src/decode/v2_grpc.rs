@@ -16,7 +16,7 @@ use crate::{DType, Output};
 
 /// Takes answers of the two methods.
 pub(super) fn read(parts: &Parts<'_>) -> Option<Result<Decoded, Undecodable>> {
-    let method = parts.path.rsplit_once("inference.GRPCInferenceService/").map(|(_, method)| method);
+    let method = parts.method_of("inference.GRPCInferenceService");
     match method.or(parts.forced.then_some("ModelInfer"))? {
         "ModelInfer" => Some(decode(parts, false)),
         "ModelStreamInfer" => Some(decode(parts, true)),

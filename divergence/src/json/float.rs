@@ -65,7 +65,7 @@ impl Scan {
     }
 
     /// The nearest float; `text` is the whole number.
-    #[inline]
+    #[inline(always)]
     pub(super) fn value(&self, text: &[u8]) -> f64 {
         let scale = self.scale();
         let power = scale.unsigned_abs() as usize;

@@ -44,9 +44,17 @@ impl PartialEq for Number<'_> {
 impl Eq for Number<'_> {}
 
 impl<'a> Number<'a> {
-    /// A number from what the parser has seen of it.
-    #[inline]
-    pub(super) fn scanned(text: &'a [u8], scan: &float::Scan) -> Self {
+    /// A number from what the parser has seen of it; of a word, nothing.
+    #[inline(always)]
+    pub(super) fn of(text: &'a [u8], scan: Option<float::Scan>) -> Self {
+        match scan {
+            Some(scan) => Self::scanned(text, &scan),
+            None => Self::word(text),
+        }
+    }
+
+    #[inline(always)]
+    fn scanned(text: &'a [u8], scan: &float::Scan) -> Self {
         Self {
             text: Cow::Borrowed(text),
             value: scan.value(text),
@@ -58,7 +66,8 @@ impl<'a> Number<'a> {
     }
 
     /// A number whose text is a word for one that is not finite.
-    pub(super) fn word(text: &'a [u8]) -> Self {
+    #[cold]
+    fn word(text: &'a [u8]) -> Self {
         let value = std::str::from_utf8(text).ok().and_then(|text| text.parse().ok()).unwrap_or(f64::NAN);
         Self { text: Cow::Borrowed(text), value, decimals: 0, digits: 0, integer: false, finite: false }
     }

@@ -105,13 +105,20 @@ impl<'a> Parser<'a> {
         loop {
             self.blank();
             // Long arrays are numbers, and these need no more than this.
-            items.push(match self.peek() {
+            match self.peek() {
                 Some(b'0'..=b'9' | b'-') => {
                     self.count()?;
-                    Json::Number(self.number()?)
+                    let start = self.at;
+                    let scan = self.scan()?;
+                    let text = &self.bytes[start..self.at];
+                    if items.len() == items.capacity() {
+                        items.reserve(1);
+                    }
+                    // Built where it will be: moved about, its parts would be read back before they are written.
+                    items.push(Json::Number(Number::of(text, scan)));
                 }
-                _ => self.value(depth)?,
-            });
+                _ => items.push(self.value(depth)?),
+            }
             if self.peek() != Some(b',') {
                 self.blank();
                 if self.take(b']') {
@@ -152,8 +159,15 @@ impl<'a> Parser<'a> {
         }
     }
 
-    #[inline(always)]
     fn number(&mut self) -> Result<Number<'a>, JsonError> {
+        let start = self.at;
+        let scan = self.scan()?;
+        Ok(Number::of(&self.bytes[start..self.at], scan))
+    }
+
+    /// Steps over a number; `None` of a word for one that is not finite.
+    #[inline(always)]
+    fn scan(&mut self) -> Result<Option<Scan>, JsonError> {
         let start = self.at;
         let mut scan = Scan { negative: self.take(b'-'), integer: true, ..Scan::default() };
         if !self.peek().is_some_and(|byte| byte.is_ascii_digit()) {
@@ -176,7 +190,7 @@ impl<'a> Parser<'a> {
             scan.integer = false;
             scan.exponent = self.exponent()?;
         }
-        Ok(Number::scanned(&self.bytes[start..self.at], &scan))
+        Ok(Some(scan))
     }
 
     /// The exponent, of which the letter has been stepped over.
@@ -196,7 +210,8 @@ impl<'a> Parser<'a> {
         Ok(if negative { -magnitude } else { magnitude })
     }
 
-    fn not_finite(&mut self, start: usize) -> Result<Number<'a>, JsonError> {
+    #[cold]
+    fn not_finite(&mut self, start: usize) -> Result<Option<Scan>, JsonError> {
         let rest = &self.bytes[self.at..];
         let word = ["infinity", "inf", "nan"].into_iter().find(|word| {
             rest.get(..word.len()).is_some_and(|head| head.eq_ignore_ascii_case(word.as_bytes()))
@@ -206,7 +221,7 @@ impl<'a> Parser<'a> {
             return Err(self.expected("a value"));
         };
         self.at += word.len();
-        Ok(Number::word(&self.bytes[start..self.at]))
+        Ok(None)
     }
 
     /// The text whose opening quote is next.
@@ -215,7 +230,11 @@ impl<'a> Parser<'a> {
         let start = self.at;
         let run = self.run()?;
         if self.take(b'"') {
-            return Ok(String::from_utf8_lossy(&self.bytes[start..start + run]));
+            let text = &self.bytes[start..start + run];
+            // Text is nearly always right, and this looks at it faster.
+            return Ok(
+                std::str::from_utf8(text).map_or_else(|_| String::from_utf8_lossy(text), Cow::Borrowed)
+            );
         }
         let mut text = String::from_utf8_lossy(&self.bytes[start..start + run]).into_owned();
         loop {

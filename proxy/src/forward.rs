@@ -128,7 +128,7 @@ impl Call {
             Ok((answer, dispatch)) => self.stream(answer, dispatch, report),
             Err((failure, dispatch)) => {
                 let leg = dispatch.as_ref().map(|dispatch| dispatch.leg(self.received));
-                let mut leg = ended(leg.unwrap_or_else(|| Leg::unsent(failure.outcome, "")), &failure);
+                let mut leg = failure.ended(leg.unwrap_or_else(|| Leg::unsent(failure.outcome, "")));
                 let response = no_answer(&failure, &leg.node, self.head.grpc);
                 if let Some(dispatch) = dispatch {
                     leg.latency_us = Some(micros(dispatch.at.elapsed()));
@@ -151,15 +151,9 @@ impl Call {
         capture: Captured,
     ) -> Result<(Answer, Dispatch), (Failure, Option<Dispatch>)> {
         let upstream = &self.state.primary;
-        let place = match &upstream.places {
-            None => None,
-            Some(places) => match places.clone().try_acquire_owned() {
-                Ok(place) => Some(place),
-                Err(_) => return Err((full(upstream.target().inflight), None)),
-            },
-        };
+        let place = upstream.place().map_err(|full| (full, None))?;
         let Some(mut dispatch) = upstream.dispatch(self.worker, &self.head.headers) else {
-            return Err((nowhere(), None));
+            return Err((Failure::nowhere(), None));
         };
         let mut others = upstream.nodes.current().len().saturating_sub(1);
         loop {
@@ -182,7 +176,7 @@ impl Call {
             else {
                 return Err((refused, Some(dispatch)));
             };
-            upstream.note(&dispatch, &ended(dispatch.leg(self.received), &refused));
+            upstream.note(&dispatch, &refused.ended(dispatch.leg(self.received)));
             others -= 1;
             body = again;
             dispatch = next;
@@ -228,19 +222,4 @@ impl Call {
         self.deadlines.limit(at, &mut body);
         Response::from_parts(parts, Reply::Streamed(body))
     }
-}
-
-fn ended(leg: Leg, failure: &Failure) -> Leg {
-    let reason = failure.reason.clone();
-    Leg { outcome: failure.outcome, reason, attempts: failure.attempts, ..leg }
-}
-
-fn full(inflight: Option<usize>) -> Failure {
-    let reason = format!("{} requests are under way on the primary, its max_inflight", inflight.unwrap_or(0));
-    Failure::new(Outcome::Shed, reason, 0)
-}
-
-fn nowhere() -> Failure {
-    let reason = "no node of the primary is known: its name has not been resolved".into();
-    Failure::new(Outcome::Refused, reason, 0)
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use exchange::{Outcome, SkipReason};
+use exchange::{Leg, Outcome, SkipReason};
 use http::header::{CONNECTION, UPGRADE};
 use http::{HeaderValue, Request, Response, StatusCode, Version};
 use hyper::body::{Body, Incoming};
@@ -18,7 +18,7 @@ use crate::reply::{Reply, no_answer};
 use crate::state::State;
 use crate::tee::Captured;
 use crate::tee::{Tee, UpstreamBody};
-use crate::upstream::Failure;
+use crate::upstream::{Dispatch, Failure};
 
 /// Whether the request asks for another protocol. HTTP/2 on plain connections is none: its clients begin with it, and a
 /// server may go on in HTTP/1.1 (RFC 9113, section 3.1).
@@ -32,10 +32,31 @@ pub(crate) fn is_asked<B>(request: &Request<B>) -> bool {
 /// Forwards an upgrade.
 pub(crate) async fn forward(
     state: Arc<State>,
-    mut request: Request<Incoming>,
+    request: Request<Incoming>,
     client: Arc<Client>,
     received: Instant,
 ) -> Response<Reply> {
+    let response = match switched(&state, request, client, received).await {
+        Ok(response) => response,
+        Err((failure, dispatch)) => {
+            let node = dispatch.as_ref().map_or("", |dispatch| &dispatch.node.node.name);
+            if let Some(dispatch) = &dispatch {
+                state.primary.note(dispatch, &failure.ended(dispatch.leg(received)));
+            }
+            no_answer(&failure, node, false)
+        }
+    };
+    state.answers.count(response.status().as_u16());
+    response
+}
+
+/// Sends the request to the primary and, where that agrees, leaves both ends to one another.
+async fn switched(
+    state: &Arc<State>,
+    mut request: Request<Incoming>,
+    client: Arc<Client>,
+    received: Instant,
+) -> Result<Response<Reply>, (Failure, Option<Dispatch>)> {
     let theirs = hyper::upgrade::on(&mut request);
     let asked = request.headers().get(UPGRADE).cloned();
     let (parts, body) = request.into_parts();
@@ -47,26 +68,24 @@ pub(crate) async fn forward(
     let upstream = &state.primary;
     let deadlines = Deadlines::new(&mut head, upstream.target(), received);
     state.control.sampler.plan().run.account.skipped(SkipReason::Upgrade);
-    let Some(dispatch) = upstream.dispatch(client.worker, &head.headers) else {
-        let reason = "no node of the primary is known: its name has not been resolved".into();
-        return no_answer(&Failure::new(Outcome::Refused, reason, 0), "", false);
+    let place = upstream.place().map_err(|full| (full, None))?;
+    let Some(mut dispatch) = upstream.dispatch(client.worker, &head.headers) else {
+        return Err((Failure::nowhere(), None));
     };
     let (body, _) = Tee::new(body, 0, state.bytes.portion(), std::time::Duration::ZERO);
     let sending = upstream.send(&dispatch, &head, UpstreamBody::live(body), None);
     let mut answer = match deadlines.head(dispatch.at, Captured::none(), sending).await {
         Ok(answer) => answer,
-        Err(failure) => {
-            state.answers.count(StatusCode::BAD_GATEWAY.as_u16());
-            return no_answer(&failure, &dispatch.node.node.name, false);
-        }
+        Err(failure) => return Err((failure, Some(dispatch))),
     };
+    dispatch.under_way.hold(place);
+    upstream.note(&dispatch, &Leg::unsent(Outcome::Answered, ""));
     let agreed = answer.response.status() == StatusCode::SWITCHING_PROTOCOLS;
     let ours = agreed.then(|| hyper::upgrade::on(&mut answer.response));
     let to = answer.response.headers().get(UPGRADE).cloned();
     let back = answer.back.take().filter(|_| !agreed);
     let (mut parts, body) = answer.response.into_parts();
     headers::strip_hop_by_hop(&mut parts.headers);
-    state.answers.count(parts.status.as_u16());
     let held = state.bytes.portion();
     let under_way = dispatch.under_way;
     if let Some(ours) = ours {
@@ -84,10 +103,10 @@ pub(crate) async fn forward(
             }
             drop((under_way, client));
         });
-        return Response::from_parts(parts, Reply::Streamed(body));
+        return Ok(Response::from_parts(parts, Reply::Streamed(body)));
     }
     let (body, _) = Tee::counting(body, 0, held, std::time::Duration::ZERO, Some(under_way), back);
-    Response::from_parts(parts, Reply::Streamed(body))
+    Ok(Response::from_parts(parts, Reply::Streamed(body)))
 }
 
 /// Sends bytes both ways until both have ended.

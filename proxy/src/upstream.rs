@@ -87,6 +87,17 @@ impl Failure {
     pub(crate) fn new(outcome: Outcome, reason: String, attempts: u32) -> Self {
         Self { outcome, reason, attempts, reset: None }
     }
+
+    /// There is no node to send to.
+    pub(crate) fn nowhere() -> Self {
+        let reason = "no node of the primary is known: its name has not been resolved".into();
+        Self::new(Outcome::Refused, reason, 0)
+    }
+
+    /// The leg that ended so.
+    pub(crate) fn ended(&self, leg: Leg) -> Leg {
+        Leg { outcome: self.outcome, reason: self.reason.clone(), attempts: self.attempts, ..leg }
+    }
 }
 
 /// What went wrong with one try.
@@ -114,6 +125,19 @@ impl Upstream {
     /// Resolves the names of the nodes once more.
     pub(crate) async fn resolve(&self) {
         self.nodes.resolve(&*self.resolver).await;
+    }
+
+    /// A place among the requests under way, where they are bounded.
+    ///
+    /// # Errors
+    /// When all are taken.
+    pub(crate) fn place(&self) -> Result<Option<OwnedSemaphorePermit>, Failure> {
+        let Some(places) = &self.places else { return Ok(None) };
+        places.clone().try_acquire_owned().map(Some).map_err(|_| {
+            let bound = self.target().inflight.unwrap_or(0);
+            let reason = format!("{bound} requests are under way on the primary, its max_inflight");
+            Failure::new(Outcome::Shed, reason, 0)
+        })
     }
 
     /// Chooses the next node and counts the request on it; `None` while no node is known.

@@ -4,6 +4,7 @@
 mod admin;
 mod balance;
 mod bounds;
+mod bytes;
 mod calls;
 mod connections;
 mod faults;
@@ -19,4 +20,5 @@ mod selftest;
 mod support;
 mod traces;
 mod transparency;
+mod upgrades;
 mod upstreams;

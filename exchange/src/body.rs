@@ -10,7 +10,7 @@ pub struct Body {
     pub bytes: Bytes,
     /// Length in bytes of the whole body as it crossed the wire (0 when nothing came).
     pub length: u64,
-    /// XXH3 (128 bits, seed 0) of the whole body; `None` when the end was not seen.
+    /// XXH3 (128 bits, seed 0) of the whole body, also of one that is too large to keep; `None` when the end was not seen.
     pub digest: Option<u128>,
     /// Whether `bytes` holds only the first part, or nothing, of the body.
     pub truncated: bool,

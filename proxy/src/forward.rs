@@ -57,6 +57,9 @@ pub(crate) async fn forward(
     let head = Arc::new(head);
     let (mut body, capture) = Tee::new(body, cap, state.bytes.portion(), grace);
     let finish = permit.is_some();
+    if finish {
+        body.digest_all();
+    }
     let follows = head.grpc && finish;
     let call = Call { state: state.clone(), head: head.clone(), worker: client.worker, received, deadlines };
     if matches!(choice, Choice::No) {
@@ -212,7 +215,8 @@ impl Call {
         let mut body = match (report, leg) {
             (Some(report), Some(leg)) => {
                 let (cap, held) = (state.config.limits.body, state.bytes.portion());
-                let (body, capture) = Tee::counting(body, cap, held, GRACE, Some(under_way), back);
+                let (mut body, capture) = Tee::counting(body, cap, held, GRACE, Some(under_way), back);
+                body.digest_all();
                 // The pairing may have been cut by a stop: then nobody waits for the leg.
                 let _ = report.send(Primary::Streaming(Box::new(leg), node, at, capture));
                 body

@@ -129,9 +129,12 @@ impl Redaction {
     fn body(&self, side: Side, route: &str, headers: &mut Pairs, body: &mut Body) {
         let concerned = self.rules.json.iter().filter(|rule| holds(rule, side, route));
         let rules: Vec<_> = concerned.map(|rule| (rule.path.segments(), rule.action)).collect();
-        // Of a body that was not kept, over the cap or never there, nothing can leave.
-        let gone = body.bytes.is_empty() && body.digest.is_none();
-        if rules.is_empty() || body.length == 0 || gone {
+        if rules.is_empty() || body.length == 0 {
+            return;
+        }
+        // Of a body that was not kept, over the cap or never there, nothing can leave but what its digest would tell of it.
+        if body.bytes.is_empty() && (body.truncated || body.digest.is_none()) {
+            body.digest = None;
             return;
         }
         let (places, whole) = Places::new(rules);

@@ -98,14 +98,15 @@ impl Loaded {
         };
         let mut leg = dispatch.leg(received);
         let target = upstream.target();
-        let copy = Sending { state: &state, upstream, dispatch: &dispatch, head: &head };
+        let copy = Sending { state: &state, upstream, dispatch: &dispatch, head: &head, follows: followed };
         // A copy that goes along takes as long as its request does: its time begins when that is complete.
         let mut upload = captured.clone();
         let asked = async move { drop(crate::tee::captured(&mut upload).await) };
         let ended = {
             // Pinned here: what takes a future by value makes room for it twice.
             let answer = pin!(copy.answer(&mut leg, body, captured.clone()));
-            state.unless_cut(within(target.total_timeout, asked, answer)).await
+            let limit = target.total_timeout.filter(|_| followed);
+            state.unless_cut(within(limit, asked, answer)).await
         };
         let answered = match ended {
             None => Err((Outcome::Shutdown, STOPPING.into())),
@@ -162,6 +163,8 @@ struct Sending<'a> {
     upstream: &'a Upstream,
     dispatch: &'a Dispatch,
     head: &'a Head,
+    /// Whether the copy goes along with its request.
+    follows: bool,
 }
 
 impl Sending<'_> {
@@ -171,11 +174,15 @@ impl Sending<'_> {
         body: UpstreamBody,
         again: Captured,
     ) -> Result<Arc<Capture>, (Outcome, String)> {
+        let target = self.upstream.target();
+        // The time of a copy that follows its request begins later, and cuts the answer as a whole.
+        let total = target.total_timeout.filter(|_| !self.follows);
         let answered = {
             let mut upload = again.clone();
             let uploaded = async move { drop(captured(&mut upload).await) };
             let sending = pin!(self.upstream.send(self.dispatch, self.head, body, Some(again)));
-            within(self.upstream.target().first_byte_timeout, uploaded, sending).await
+            let limit = target.first_byte_timeout.into_iter().chain(total).min();
+            within(limit, uploaded, sending).await
         };
         let answered = match answered {
             Ok(answered) => answered,
@@ -197,6 +204,11 @@ impl Sending<'_> {
         let back = answer.back.take();
         let body = answer.response.into_body();
         let (mut body, mut capture) = Tee::counting(body, cap, held, Duration::ZERO, None, back);
+        body.digest_all();
+        if let Some(total) = total {
+            // What has come by then is kept.
+            body.until((self.dispatch.at + total).into(), None);
+        }
         while let Some(Ok(_)) = body.frame().await {}
         drop(body);
         let capture = captured(&mut capture).await;

@@ -113,6 +113,11 @@ impl<B: Source> Tee<B> {
         }
     }
 
+    /// Digests the whole of a body that is too large to keep.
+    pub(crate) fn digest_all(&mut self) {
+        self.copy.digest_all();
+    }
+
     /// A copy that follows the body as it comes.
     pub(crate) fn follow(&mut self) -> Follow {
         let parts = self.copy.follow();

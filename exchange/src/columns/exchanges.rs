@@ -32,7 +32,7 @@ macro_rules! leg {
             column(concat!($leg, "_trailers"), Text, "JSON array of [name, value]", "trailers of the answer, secrets replaced"),
             optional(concat!($leg, "_body"), Binary, "", "body of the answer; null when bodies are not kept or none came"),
             column(concat!($leg, "_body_bytes"), Int64, "bytes", "length of the whole body as it crossed the wire"),
-            optional(concat!($leg, "_body_digest"), Text, "", "XXH3-128 of the whole body, 32 hex digits; null when its end was not seen"),
+            optional(concat!($leg, "_body_digest"), Text, "", "XXH3-128 of the whole body, also of one too large to keep, 32 hex digits; null when its end was not seen"),
             column(concat!($leg, "_body_truncated"), Bool, "", "whether the body was captured only in part, so it may not be decodable"),
             optional(concat!($leg, "_model_version"), Text, "", "version of the model that the answer names"),
             column(concat!($leg, "_output_names"), TextList, "", "names of the decoded outputs, sorted"),

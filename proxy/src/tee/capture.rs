@@ -5,6 +5,7 @@ use std::time::Instant;
 use bytes::{Bytes, BytesMut};
 use http::HeaderMap;
 use tokio::sync::mpsc;
+use xxhash_rust::xxh3::Xxh3;
 
 use super::slot::{Captured, Done, slot};
 use crate::budget::{Budget, Portion};
@@ -45,6 +46,8 @@ pub(crate) struct Capture {
     pub(crate) length: u64,
     pub(crate) end: End,
     pub(crate) over: Option<Over>,
+    /// Of the whole stream, where it was not kept whole and that was asked for.
+    digest: Option<u128>,
     pub(crate) ended: Instant,
     /// Whether whoever read the stream went away before its end.
     pub(crate) reader_left: bool,
@@ -63,6 +66,7 @@ impl Capture {
             trailers: None,
             end: End::Complete,
             over: None,
+            digest: None,
             ended: Instant::now(),
             reader_left: false,
             inflight_peak: None,
@@ -76,7 +80,8 @@ impl Capture {
     }
 
     pub(crate) fn to_body(&self) -> exchange::Body {
-        exchange::Body::from_chunks(self.chunks.clone(), self.length, self.whole())
+        let body = exchange::Body::from_chunks(self.chunks.clone(), self.length, self.whole());
+        exchange::Body { digest: body.digest.or(self.digest), ..body }
     }
 }
 
@@ -86,6 +91,16 @@ pub(crate) enum Part {
     Data(Bytes),
     Trailers(HeaderMap),
     End,
+}
+
+/// XXH3 of what has gone by.
+#[derive(Default)]
+struct Digest(Box<Xxh3>);
+
+impl std::fmt::Debug for Digest {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("Digest")
+    }
 }
 
 /// The copy as it grows.
@@ -99,6 +114,9 @@ pub(crate) struct Copy {
     cap: usize,
     kept: usize,
     over: Option<Over>,
+    /// Whether a stream that passes a bound is digested to its end; what has gone by of it since.
+    digests: bool,
+    digest: Option<Digest>,
     pub(crate) reader_left: bool,
     held: Option<Portion>,
     /// Not bounded by their number: what waits in one is in `kept` too, and over the cap all are cut.
@@ -115,6 +133,11 @@ impl Copy {
     /// A copy that keeps nothing and tells nobody.
     pub(crate) fn none() -> Self {
         Self { over: Some(Over::Cap), ..Self::default() }
+    }
+
+    /// Digests the whole of a stream that passes a bound: by it, two that are not kept can be told equal.
+    pub(crate) fn digest_all(&mut self) {
+        self.digests = true;
     }
 
     /// Sends what comes from now on to a follower as well.
@@ -135,6 +158,9 @@ impl Copy {
     pub(crate) fn take(&mut self, data: &Bytes) {
         self.length += data.len() as u64;
         if self.over.is_some() || data.is_empty() {
+            if let Some(digest) = &mut self.digest {
+                digest.0.update(data);
+            }
             return;
         }
         let over = if self.kept + data.len() > self.cap {
@@ -155,6 +181,11 @@ impl Copy {
             }
             Some(_) => {
                 self.over = over;
+                if self.digests {
+                    self.end_joined();
+                    let digest = &mut self.digest.insert(Digest::default()).0;
+                    self.chunks.iter().chain([data]).for_each(|chunk| digest.update(chunk));
+                }
                 self.chunks = Vec::new();
                 self.joined = BytesMut::new();
                 // Without a word of the end: they know by it that it was cut.
@@ -191,6 +222,7 @@ impl Copy {
 
     pub(crate) fn finish(&mut self, end: End, under_way: Option<&UnderWay>) {
         self.end_joined();
+        let digest = self.digest.take().filter(|_| end == End::Complete).map(|digest| digest.0.digest128());
         let followers = std::mem::take(&mut self.followers);
         if end == End::Complete {
             for follower in followers {
@@ -204,6 +236,7 @@ impl Copy {
                 length: self.length,
                 end,
                 over: self.over,
+                digest,
                 ended: Instant::now(),
                 reader_left: self.reader_left,
                 inflight_peak: under_way.map(UnderWay::peak),

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use exchange::{DropReason, Item, Outcome};
+use proxy::config::redaction::{Action, JsonRule, Side};
 
 use tokio::io::AsyncReadExt;
 
@@ -21,6 +22,42 @@ async fn a_body_over_the_cap_is_forwarded_whole_and_not_mirrored() {
     assert!(exchange.shadow.reason.contains("50000 bytes"), "{}", exchange.shadow.reason);
     assert_eq!((exchange.request.body.length, exchange.request.body.truncated), (50_000, true));
     assert_eq!((exchange.primary.body.length, exchange.primary.body.truncated), (50_000, true));
+    // What is too large to keep can still be told equal.
+    let digest = exchange::Body::whole(big.into()).digest;
+    assert_eq!((exchange.request.body.digest, exchange.primary.body.digest), (digest, digest));
+}
+
+#[tokio::test]
+async fn answers_over_the_cap_are_told_apart_by_their_digests() {
+    let large = |byte: u8| async move {
+        serve(move |_| async move { http::Response::new(full(vec![byte; 50_000])) }).await
+    };
+    for (byte, same) in [(7, true), (8, false)] {
+        let mut config = config(large(7).await, large(byte).await);
+        config.limits.body = 1000;
+        let proxy = Proxy::with(config, Kept::default()).await;
+        assert_eq!(proxy.post("/", "x").await.body.len(), 50_000);
+        let exchange = proxy.exchanges(1).await.remove(0);
+        let (primary, shadow) = (exchange.primary.body, exchange.shadow.body);
+        assert!(primary.truncated && primary.bytes.is_empty() && shadow.truncated && shadow.bytes.is_empty());
+        assert!(primary.digest.is_some() && shadow.digest.is_some());
+        assert_eq!(primary.digest == shadow.digest, same);
+        proxy.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn the_digest_of_a_body_that_redaction_covers_does_not_leave() {
+    let mut config = config(echo("a").await, echo("b").await);
+    config.limits.body = 1000;
+    let (action, side) = (Action::Mask, Side::Both);
+    let rule = JsonRule { path: "..secret".parse().unwrap(), action, side, route: None };
+    config.redaction.json.push(rule);
+    let proxy = Proxy::with(config, Kept::default()).await;
+    proxy.post("/", format!(r#"{{"secret":"{}"}}"#, "1".repeat(5000))).await;
+    let exchange = proxy.exchanges(1).await.remove(0);
+    assert_eq!((exchange.request.body.digest, exchange.primary.body.digest), (None, None));
+    proxy.stop().await;
 }
 
 #[tokio::test]

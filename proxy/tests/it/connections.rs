@@ -12,7 +12,7 @@ use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 
 use crate::calls;
-use crate::support::{Kept, Proxy, config, echo, eventually, full, hang, send};
+use crate::support::{Kept, PATIENCE, Proxy, config, echo, eventually, full, hang, send};
 
 /// A server of both HTTPs whose answers each need one of `go`, with counts of its connections and of the requests begun.
 struct Node {
@@ -76,7 +76,9 @@ async fn workers_share_the_connections_that_a_node_may_have() {
         listeners.iter().map(|listener| listener.local_addr().unwrap()).collect();
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
     let kept = Arc::new(Kept::default());
-    let running = tokio::spawn(proxy::run(bounded(&node, 2), listeners, None, kept.clone(), async {
+    let admin = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let told = admin.local_addr().unwrap();
+    let running = tokio::spawn(proxy::run(bounded(&node, 2), listeners, Some(admin), kept.clone(), async {
         let _ = stopped.await;
     }));
     let clients: Vec<_> = (0..9)
@@ -87,6 +89,15 @@ async fn workers_share_the_connections_that_a_node_may_have() {
         })
         .collect();
     eventually(|| (count(&node.begun) == 2).then_some(())).await;
+    let under_way = async || {
+        let ask = http::Request::get("/metrics").header("host", "h").body(full("")).unwrap();
+        let metrics = String::from_utf8(send(told, ask).await.body.to_vec()).unwrap();
+        metrics
+            .lines()
+            .any(|line| line.starts_with("shadowdiff_inflight{target=\"primary\"") && line.ends_with(" 9"))
+    };
+    let all = async { while !under_way().await {} };
+    tokio::time::timeout(PATIENCE, all).await.expect("nine requests under way");
     go.add_permits(9);
     for (number, client) in clients.into_iter().enumerate() {
         let answer = client.await.unwrap();

@@ -4,12 +4,14 @@
 mod admin;
 mod balance;
 mod bounds;
+mod broken;
 mod bytes;
 mod calls;
 mod connections;
 mod faults;
 mod grpc;
 mod identity;
+mod nodes;
 mod protocols;
 mod redaction;
 mod release;

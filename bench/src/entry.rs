@@ -74,6 +74,11 @@ impl Entry {
         )
     }
 
+    /// Whether copies that do not arrive are a figure of the table, and not the end of the run: pingap's mirror gives some up.
+    pub(crate) fn may_lose(self) -> bool {
+        self == Self::PingapMirror
+    }
+
     /// Why it cannot be measured here, if so.
     pub(crate) fn missing(self, ground: &Ground) -> Option<String> {
         let needs = |program: &Path, how: &str| {

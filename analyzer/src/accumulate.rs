@@ -46,6 +46,9 @@ pub(crate) struct Accumulator {
     pub(crate) received_us: Option<(i64, i64)>,
     /// Hashes of the rules that made the divergence columns.
     pub(crate) rules: BTreeSet<String>,
+    /// Rules that no pair of any file used, of the files that say.
+    #[serde(default)]
+    pub(crate) unused: Option<BTreeSet<String>>,
     #[serde(with = "pairs")]
     pub(crate) targets: BTreeMap<TargetKey, Target>,
     #[serde(with = "pairs")]
@@ -89,6 +92,10 @@ impl Accumulator {
             (one, None) | (None, one) => one,
         };
         self.rules.extend(other.rules);
+        self.unused = match (self.unused.take(), other.unused) {
+            (Some(one), Some(two)) => Some(&one & &two),
+            (one, two) => one.or(two),
+        };
         self.dead_letters += other.dead_letters;
         merge_maps(&mut self.targets, other.targets, Target::merge);
         merge_maps(&mut self.ledger, other.ledger, Snapshot::merge);

@@ -98,6 +98,7 @@ fn exchanges_of(file: &Path, options: &Options, course: &Course<'_>) -> Result<A
         .collect::<Result<_, _>>()?;
     let mut sum = parts.into_iter().try_fold(Accumulator::default(), merged)?;
     sum.rules.extend(table.rules());
+    sum.unused = table.unused_rules().map(|rules| rules.into_iter().collect());
     Ok(sum)
 }
 

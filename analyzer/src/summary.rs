@@ -66,6 +66,8 @@ pub struct SetFacts {
     pub runs: usize,
     /// Hashes of the comparison rules used; more than one means that rows were judged differently.
     pub rules: Vec<String>,
+    /// Rules that no pair of answers used, of those that were looked at for it: the first 1,000 of each file.
+    pub unused_rules: Vec<String>,
 }
 
 /// Events among trials with the Wilson interval of their rate.

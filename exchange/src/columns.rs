@@ -27,6 +27,10 @@ pub const SCHEMA_VERSION_KEY: &str = "shadowdiff.schema_version";
 /// Key of the hash of the rules (tolerances, paths) that the divergence columns were made with.
 pub const RULES_KEY: &str = "shadowdiff.rules";
 
+/// Key of a JSON array: the rules, in words, that none of the first 1,000 pairs of answers of the file used. Absent where no pair was
+/// compared.
+pub const UNUSED_KEY: &str = "shadowdiff.unused_rules";
+
 /// Type of a column, as Arrow and Parquet know it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
@@ -136,7 +140,8 @@ pub fn markdown() -> String {
          - `dead_letters/…`: messages that could not be read, with their raw bytes.\n\n\
          FIRST and LAST are the first and last Kafka offsets that a file covers. `date` and `hour` (UTC) are those of the\n\
          first row of the file. Every file carries `shadowdiff.schema_version` in its key-value metadata, and the exchanges\n\
-         also `shadowdiff.rules`, the hash of the tolerances and paths the divergence columns were made with.\n",
+         also `shadowdiff.rules`, the hash of the tolerances and paths the divergence columns were made with, and\n\
+         `shadowdiff.unused_rules`, a JSON array of the rules that none of the first 1,000 pairs of answers of the file used.\n",
     );
     let tables = [("exchanges", EXCHANGES), ("ledger", LEDGER), ("dead_letters", DEAD_LETTERS)];
     for (name, table) in tables {

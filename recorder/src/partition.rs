@@ -7,6 +7,7 @@
 mod again;
 mod closing;
 mod filling;
+mod unused;
 
 use std::sync::Arc;
 use std::time::Duration;

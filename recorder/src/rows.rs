@@ -16,7 +16,7 @@ use arrow_schema::{ArrowError, Schema, SchemaRef};
 
 use builder::{Builder, Cell};
 pub(crate) use dead_letter::{DeadLetter, put_dead_letter};
-pub(crate) use exchange::{judge, put_exchange};
+pub(crate) use exchange::{Judged, judge, put_exchange};
 pub(crate) use ledger::put_ledger;
 
 /// Where a message came from.

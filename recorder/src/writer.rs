@@ -68,6 +68,11 @@ impl TableWriter {
         Ok(())
     }
 
+    /// Adds to the key-value metadata.
+    pub(crate) fn note(&mut self, key: &str, value: String) {
+        self.writer.append_key_value_metadata(KeyValue::new(key.to_owned(), value));
+    }
+
     /// Bytes written, and about how many more the rows in memory will be.
     pub(crate) fn bytes(&self) -> usize {
         self.encoded + self.rows.bytes()

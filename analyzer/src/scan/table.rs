@@ -8,7 +8,7 @@ use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int32Type, Int64Type, TimestampMicrosecondType};
 use arrow_array::{Array, BooleanArray, Float64Array, Int32Array, Int64Array, StringArray};
-use exchange::columns::{Column, RULES_KEY, SCHEMA_VERSION, SCHEMA_VERSION_KEY};
+use exchange::columns::{Column, RULES_KEY, SCHEMA_VERSION, SCHEMA_VERSION_KEY, UNUSED_KEY};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ParquetRecordBatchReaderBuilder};
 use parquet::errors::ParquetError;
@@ -73,6 +73,11 @@ impl Table {
     /// Hash of the rules that the file was made with.
     pub(crate) fn rules(&self) -> Option<String> {
         key_value(&self.metadata, RULES_KEY)
+    }
+
+    /// Rules that nothing in the file used; `None` where it does not say.
+    pub(crate) fn unused_rules(&self) -> Option<Vec<String>> {
+        serde_json::from_str(&key_value(&self.metadata, UNUSED_KEY)?).ok()
     }
 
     /// Gives every batch of a row group to `take`. The file is opened anew: clones of a handle share one position.

@@ -26,6 +26,7 @@ pub(crate) fn make(accumulator: &Accumulator, options: &Options) -> Summary {
         received_to: accumulator.received_us.and_then(|(_, last)| time(last)),
         runs: ledger.len(),
         rules: accumulator.rules.iter().cloned().collect(),
+        unused_rules: accumulator.unused.iter().flatten().cloned().collect(),
     };
     let verdict = verdict::judge(&views, &set, &ledger, options);
     Summary {

@@ -26,6 +26,10 @@ pub(super) fn not_covered(views: &[View<'_>], set: &SetFacts, ledger: &[RunLedge
     if set.rules.len() > 1 {
         lines.push(format!("the rows were compared under {} different rule sets", set.rules.len()));
     }
+    if !set.unused_rules.is_empty() {
+        let rules = set.unused_rules.join(", ");
+        lines.push(format!("rules that no answer had a use for, perhaps misspelt: {rules}"));
+    }
     let open = ledger.iter().filter(|run| !run.closed).count();
     if open > 0 {
         lines.push(format!("loss in {} of {} runs: their ledger is not closed", open, ledger.len()));

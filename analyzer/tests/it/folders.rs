@@ -91,6 +91,34 @@ fn a_set_recorded_before_a_column_came_is_read() {
 }
 
 #[test]
+fn rules_that_no_file_had_a_use_for_are_named() {
+    let dir = tempdir().unwrap();
+    let file = |name: &str, unused: Option<&str>| {
+        let batch = exchanges(&sound(100), 0);
+        let mut metadata = batch.schema().metadata().clone();
+        if let Some(unused) = unused {
+            metadata.insert(exchange::columns::UNUSED_KEY.to_owned(), unused.to_owned());
+        }
+        let schema = Schema::new(batch.schema().fields().clone()).with_metadata(metadata);
+        let batch = RecordBatch::try_new(Arc::new(schema), batch.columns().to_vec()).unwrap();
+        write(&dir.path().join("exchanges").join(name), &batch, 1000);
+    };
+    file("a.parquet", Some(r#"["ignore `scoer`","outputs `label`"]"#));
+    file("b.parquet", Some(r#"["ignore `scoer`"]"#));
+    file("c.parquet", None);
+    let summary = analyze(dir.path(), &Options::default(), &|_| ()).unwrap();
+    assert_eq!(summary.set.unused_rules, ["ignore `scoer`"]);
+    let wanted = "rules that no answer had a use for, perhaps misspelt: ignore `scoer`";
+    assert!(
+        summary.verdict.not_covered.iter().any(|line| line == wanted),
+        "{:?}",
+        summary.verdict.not_covered
+    );
+    file("d.parquet", Some("[]"));
+    assert!(analyze(dir.path(), &Options::default(), &|_| ()).unwrap().set.unused_rules.is_empty());
+}
+
+#[test]
 fn a_column_of_another_type_is_named() {
     let dir = tempdir().unwrap();
     let batch = exchanges(&[Row::default()], 0);

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use exchange::columns::{Column, DEAD_LETTERS, EXCHANGES, LEDGER, RULES_KEY};
+use exchange::columns::{Column, DEAD_LETTERS, EXCHANGES, LEDGER, RULES_KEY, UNUSED_KEY};
 use exchange::wire::{self, Record};
 
 use super::Message;
 use super::closing::Closing;
+use super::unused::Unused;
 use crate::progress::Counts;
 use crate::rows::{DeadLetter, Origin, judge, put_dead_letter, put_exchange, put_ledger};
 use crate::set::{FileName, SetRoot, Table};
@@ -26,6 +27,7 @@ pub(crate) struct Filling {
     /// Time of the first message, which gives it where there is no exchange.
     message_at_us: Option<i64>,
     exchanges: TableWriter,
+    unused: Unused,
     ledger: Option<TableWriter>,
     dead_letters: Option<TableWriter>,
 }
@@ -55,6 +57,7 @@ impl Filling {
             received_at_us: None,
             message_at_us: None,
             exchanges,
+            unused: Unused::default(),
             ledger: None,
             dead_letters: None,
         })
@@ -74,6 +77,7 @@ impl Filling {
         match record {
             Ok(Record::Exchange(exchange)) => {
                 let judged = judge(&exchange, &self.settings);
+                self.unused.see(&judged, &self.settings.rules);
                 self.received_at_us.get_or_insert(exchange.request.received_at_us);
                 let origin = origin(&self.name, message.offset);
                 put_exchange(&mut self.exchanges.rows, origin, &exchange, &judged, &self.settings);
@@ -132,7 +136,10 @@ impl Filling {
     ///
     /// # Errors
     /// When the file system refuses.
-    pub(super) fn close(self) -> Result<Closing, RecordError> {
+    pub(super) fn close(mut self) -> Result<Closing, RecordError> {
+        if let Some(unused) = self.unused.json() {
+            self.exchanges.note(UNUSED_KEY, unused);
+        }
         let at_us = self.received_at_us.or(self.message_at_us).unwrap_or(0);
         let close = |writer: Option<TableWriter>| writer.map(TableWriter::close).transpose();
         Ok(Closing {

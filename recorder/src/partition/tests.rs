@@ -178,6 +178,27 @@ fn files_have_the_columns_and_the_layout_of_the_contract() {
 }
 
 #[test]
+fn a_file_names_the_rules_that_no_pair_of_it_used() {
+    let said = |ignore: &[&str], messages: std::ops::Range<i64>| {
+        let out = tempfile::tempdir().unwrap();
+        let ignore = ignore.iter().map(|name| (*name).to_owned()).collect();
+        let rules = divergence::Rules { ignore, ..divergence::Rules::default() };
+        let settings = Settings { rules, ..Settings::new(out.path()) };
+        let set = SetRoot::open(out.path()).unwrap();
+        let mut partition = Partition::open(&set, Arc::new(settings), "t", 0).unwrap();
+        append(&mut partition, messages);
+        partition.close().unwrap();
+        let reader = open_file(&files(&out.path().join("exchanges"))[0]);
+        let pairs = reader.metadata().file_metadata().key_value_metadata().unwrap();
+        pairs.iter().find(|pair| pair.key == columns::UNUSED_KEY).and_then(|pair| pair.value.clone())
+    };
+    assert_eq!(said(&["score", "scoer"], 0..4).as_deref(), Some(r#"["ignore `scoer`"]"#));
+    assert_eq!(said(&["score"], 0..4).as_deref(), Some("[]"));
+    // Offset 4 is a ledger: nothing was compared, and nothing is said.
+    assert_eq!(said(&["scoer"], 4..5), None);
+}
+
+#[test]
 fn a_disk_that_is_full_or_gone_is_an_error_that_names_the_path() {
     let out = tempfile::tempdir().unwrap();
     let mut partition = open(out.path(), 1000);

@@ -20,6 +20,13 @@ pub(crate) struct Judged {
     divergence: Divergence,
 }
 
+impl Judged {
+    /// Both answers, where both were decoded.
+    pub(crate) fn outputs(&self) -> Option<(&Decoded, &Decoded)> {
+        self.primary.as_ref().ok().zip(self.shadow.as_ref().ok())
+    }
+}
+
 /// Decodes and compares the answers.
 pub(crate) fn judge(exchange: &Exchange, settings: &Settings) -> Judged {
     let outputs = |leg: &Leg| {

@@ -11,21 +11,11 @@ use proxy::config::{Balance, Ejection, HostPolicy};
 use tokio::sync::Semaphore;
 
 use crate::calls::{self, connect};
-use crate::support::{Kept, Proxy, config, echo, eventually, full, nobody, raw, read_message, send, serve};
+use crate::support::{Kept, Proxy, breaks, config, echo, eventually, full, nobody, send, serve};
 
 #[tokio::test]
 async fn a_node_that_keeps_failing_is_passed_over_for_its_time() {
-    let asked = Arc::new(AtomicUsize::new(0));
-    let counted = asked.clone();
-    let breaks = raw(move |mut stream, _| {
-        let counted = counted.clone();
-        async move {
-            if !read_message(&mut stream).await.is_empty() {
-                counted.fetch_add(1, Ordering::SeqCst);
-            }
-        }
-    })
-    .await;
+    let (breaks, asked) = breaks().await;
     for of_shadow in [false, true] {
         asked.store(0, Ordering::SeqCst);
         let (good, other) = (echo("good").await, echo("other").await);

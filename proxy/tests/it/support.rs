@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -93,6 +94,22 @@ where
         }
     });
     address
+}
+
+/// Starts a server that closes each connection once it has read a request; the second value counts them.
+pub(crate) async fn breaks() -> (SocketAddr, Arc<AtomicUsize>) {
+    let asked = Arc::new(AtomicUsize::new(0));
+    let counted = asked.clone();
+    let address = raw(move |mut stream, _| {
+        let counted = counted.clone();
+        async move {
+            if !read_message(&mut stream).await.is_empty() {
+                counted.fetch_add(1, Ordering::SeqCst);
+            }
+        }
+    })
+    .await;
+    (address, asked)
 }
 
 /// Reads until the bytes so far end one request or answer: its head and the body that its content-length promises.

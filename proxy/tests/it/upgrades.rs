@@ -1,7 +1,6 @@
 //! Upgrades are requests of the primary like any others: counted, bounded, and judged by how they end.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use exchange::{Item, SkipReason};
@@ -9,7 +8,7 @@ use proxy::config::Ejection;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::support::{Kept, Proxy, config, nobody, raw, read_message, send, write};
+use crate::support::{Kept, Proxy, breaks, config, nobody, raw, read_message, send, write};
 
 const ASK: &[u8] = b"GET /live HTTP/1.1\r\nhost: h\r\nconnection: upgrade\r\nupgrade: chat\r\n\r\n";
 const AGREED: &[u8] = b"HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: chat\r\n\r\n";
@@ -88,17 +87,7 @@ async fn an_upgrade_takes_a_place_of_the_primary_for_as_long_as_it_lasts() {
 
 #[tokio::test]
 async fn a_node_that_fails_upgrades_is_passed_over() {
-    let asked = Arc::new(AtomicUsize::new(0));
-    let counted = asked.clone();
-    let breaks = raw(move |mut stream, _| {
-        let counted = counted.clone();
-        async move {
-            if !read_message(&mut stream).await.is_empty() {
-                counted.fetch_add(1, Ordering::SeqCst);
-            }
-        }
-    })
-    .await;
+    let (breaks, asked) = breaks().await;
     let mut config = config(breaks, nobody().await);
     config.primary.nodes.push(agrees().await.to_string().parse().unwrap());
     config.primary.eject = Some(Ejection { failures: 2, time: Duration::from_secs(600) });

@@ -19,7 +19,7 @@ use tokio::sync::Semaphore;
 use crate::calls::{
     INFER, call, connect, echo as grpc_echo, message, ok, outcome, pieces, serve, streamed, unary,
 };
-use crate::support::{Kept, Proxy, config, echo, eventually, full, hang, raw, read_message, send};
+use crate::support::{Kept, Proxy, breaks, config, echo, eventually, full, hang, raw, read_message, send};
 
 #[tokio::test]
 async fn what_a_server_sends_after_an_answer_without_a_body_is_nobodys_answer() {
@@ -95,17 +95,7 @@ async fn a_call_that_its_node_resets_is_sent_again_only_when_the_node_refused_to
 
 #[tokio::test]
 async fn a_request_that_breaks_a_new_connection_is_not_sent_again() {
-    let seen = Arc::new(AtomicUsize::new(0));
-    let counted = seen.clone();
-    let node = raw(move |mut stream, _| {
-        let counted = counted.clone();
-        async move {
-            if !read_message(&mut stream).await.is_empty() {
-                counted.fetch_add(1, Ordering::SeqCst);
-            }
-        }
-    })
-    .await;
+    let (node, seen) = breaks().await;
     let proxy = Proxy::start(node, echo("b").await).await;
     assert_eq!(proxy.post("/", "deadly").await.status, 502);
     assert_eq!(seen.load(Ordering::SeqCst), 1);

@@ -129,7 +129,11 @@ fn text(divergence: &Divergence, result: &Verdict<'_>, value: &serde_json::Value
                 Some(worst.index as u64) == divergence.worst_index || worst.tolerance_units.is_none()
             })
             .map(|worst| format!(": primary {}, candidate {}", worst.primary, worst.candidate));
-        text += &format!("worst   {output}{index}{row}{}\n", values.unwrap_or_default());
+        let of_tree = || {
+            let changed = result.changes.as_ref()?.list.iter().find(|changed| &changed.path == output)?;
+            Some(format!(": primary {}, candidate {}", changed.primary, changed.candidate))
+        };
+        text += &format!("worst   {output}{index}{row}{}\n", values.or_else(of_tree).unwrap_or_default());
     }
     for report in result.outputs.iter().filter(|report| report.beyond > 0) {
         let Some(needed) = report.needed else { continue };
@@ -146,7 +150,8 @@ fn text(divergence: &Divergence, result: &Verdict<'_>, value: &serde_json::Value
         text += &format!("unused  {rule}: no such output or value in either answer\n");
     }
     if let Some(changes) = &result.changes {
-        text += &format!("\n{} differences\n", changes.total());
+        let total = changes.total();
+        text += &format!("\n{total} difference{}\n", if total == 1 { "" } else { "s" });
         for changed in changes.list.iter().take(SHOWN) {
             let what = format!("{:?}", changed.change).to_lowercase();
             text += &format!("  {what:8}{}  {} -> {}\n", changed.path, changed.primary, changed.candidate);

@@ -219,7 +219,7 @@ fn boxes(found: &Detections<'_>) -> OutputReport {
     let matches = found.matches(found.rule.iou);
     let close = found.matches(AGREE);
     let apart = |matched: &Matched| matched.min_iou.map_or(0.0, |overlap| (1.0 - overlap) / (1.0 - AGREE));
-    let count = |boxes: usize| format!("{boxes} boxes");
+    let count = |boxes: usize| format!("{boxes} box{}", if boxes == 1 { "" } else { "es" });
     let worst = matches
         .iter()
         .enumerate()

@@ -113,7 +113,7 @@ fn boxes_are_reported_with_their_scores_and_the_worst_image() {
     let [boxes, scores] = &found[..] else { panic!("{found:?}") };
     assert_eq!((boxes.name.as_str(), boxes.elements, boxes.beyond), ("boxes", 2, 1));
     let worst = boxes.worst.as_ref().unwrap();
-    assert_eq!((worst.index, worst.row, worst.primary.as_str()), (1, Some(1), "1 boxes"));
+    assert_eq!((worst.index, worst.row, worst.primary.as_str()), (1, Some(1), "1 box"));
     assert!(worst.tolerance_units.is_some_and(|units| (units - (1.0 - 80.0 / 120.0) / 0.1).abs() < 1e-9));
     assert_eq!((scores.name.as_str(), scores.beyond), ("scores", 1));
     assert!(scores.needed.is_some_and(|needed| needed.factor > 1.0));

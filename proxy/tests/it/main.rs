@@ -8,6 +8,7 @@ mod broken;
 mod bytes;
 mod calls;
 mod connections;
+mod deadlines;
 mod faults;
 mod grpc;
 mod identity;

@@ -11,6 +11,7 @@ mod connections;
 mod deadlines;
 mod faults;
 mod grpc;
+mod http2;
 mod identity;
 mod nodes;
 mod protocols;

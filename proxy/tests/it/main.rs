@@ -21,6 +21,7 @@ mod requests;
 mod rewrite;
 mod sampling;
 mod selftest;
+mod spread;
 mod support;
 mod traces;
 mod transparency;

@@ -167,6 +167,7 @@ impl Config {
             target.rewrite.validate(&target.name)?;
             let times = [
                 (Some(target.connect_timeout), "connect timeout"),
+                (target.upload_timeout, "upload timeout"),
                 (target.first_byte_timeout, "first byte timeout"),
                 (target.total_timeout, "total timeout"),
             ];

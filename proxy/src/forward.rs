@@ -16,15 +16,15 @@ use crate::finish::Finish;
 use crate::head::Head;
 use crate::mirror::{self, Pairing, Primary};
 use crate::refuse::refused;
-use crate::reply::{Reply, no_answer};
+use crate::reply::{Reply, late_upload, no_answer};
 use crate::sample::{Choice, Chosen};
 use crate::state::State;
-use crate::tee::{Captured, Tee, UpstreamBody};
+use crate::tee::{Captured, End, Tee, UpstreamBody};
 use crate::upstream::{Answer, Dispatch, Failure, REPLAY_WAIT, micros, once_more};
 use crate::{headers, upgrade};
 
 /// Bytes kept of a request that is not mirrored, for one replay on a stale connection.
-const REPLAY_CAP: usize = 64 << 10;
+pub(crate) const REPLAY_CAP: usize = 64 << 10;
 
 /// How long the rest of a mirrored body is read on when its reader has gone away.
 const GRACE: Duration = Duration::from_secs(30);
@@ -40,7 +40,9 @@ pub(crate) async fn forward(
         return refused;
     }
     if upgrade::is_asked(&request) {
-        return Box::pin(upgrade::forward(state, request, client, received)).await;
+        let response = Box::pin(upgrade::forward(state.clone(), request, client, received)).await;
+        state.answers.count(response.status().as_u16());
+        return response;
     }
     let (parts, body) = request.into_parts();
     let path = parts.uri.path();
@@ -56,6 +58,11 @@ pub(crate) async fn forward(
     let deadlines = Deadlines::new(&mut head, state.primary.target(), received);
     let head = Arc::new(head);
     let (mut body, capture) = Tee::new(body, cap, state.bytes.portion(), grace);
+    if let Some(until) = state.primary.target().upload_timeout.filter(|_| !head.grpc)
+        && let Some(until) = received.checked_add(until)
+    {
+        body.until(until.into(), None);
+    }
     let finish = permit.is_some();
     if finish {
         body.digest_all();
@@ -111,12 +118,12 @@ pub(crate) async fn forward(
 }
 
 /// A request on its way to the primary.
-struct Call {
-    state: Arc<State>,
-    head: Arc<Head>,
-    worker: usize,
-    received: Instant,
-    deadlines: Deadlines,
+pub(crate) struct Call {
+    pub(crate) state: Arc<State>,
+    pub(crate) head: Arc<Head>,
+    pub(crate) worker: usize,
+    pub(crate) received: Instant,
+    pub(crate) deadlines: Deadlines,
 }
 
 impl Call {
@@ -127,17 +134,14 @@ impl Call {
         capture: Captured,
         report: Option<oneshot::Sender<Primary>>,
     ) -> Response<Reply> {
-        match self.send(UpstreamBody::live(body), capture).await {
+        match self.send(UpstreamBody::live(body), capture.clone()).await {
             Ok((answer, dispatch)) => self.stream(answer, dispatch, report),
             Err((failure, dispatch)) => {
-                let leg = dispatch.as_ref().map(|dispatch| dispatch.leg(self.received));
-                let mut leg = failure.ended(leg.unwrap_or_else(|| Leg::unsent(failure.outcome, "")));
-                let response = no_answer(&failure, &leg.node, self.head.grpc);
-                if let Some(dispatch) = dispatch {
-                    leg.latency_us = Some(micros(dispatch.at.elapsed()));
-                    leg.inflight_peak = Some(dispatch.under_way.peak());
-                    self.state.primary.note(&dispatch, &leg);
-                }
+                let leg = self.failed(&failure, dispatch);
+                let response = match capture.now() {
+                    Some(upload) if upload.end == End::TimedOut => late_upload(),
+                    _ => no_answer(&failure, &leg.node, self.head.grpc),
+                };
                 if let Some(report) = report {
                     // The pairing may have been cut by a stop: then nobody waits for the leg.
                     let _ = report.send(Primary::Ended(Box::new(leg)));
@@ -147,8 +151,20 @@ impl Call {
         }
     }
 
+    /// The leg of a request without an answer, noted of its node.
+    pub(crate) fn failed(&self, failure: &Failure, dispatch: Option<Dispatch>) -> Leg {
+        let leg = dispatch.as_ref().map(|dispatch| dispatch.leg(self.received));
+        let mut leg = failure.ended(leg.unwrap_or_else(|| Leg::unsent(failure.outcome, "")));
+        if let Some(dispatch) = dispatch {
+            leg.latency_us = Some(micros(dispatch.at.elapsed()));
+            leg.inflight_peak = Some(dispatch.under_way.peak());
+            self.state.primary.note(&dispatch, &leg);
+        }
+        leg
+    }
+
     /// Sends the request to a node, and to the next one where a node refuses the connection.
-    async fn send(
+    pub(crate) async fn send(
         &self,
         mut body: UpstreamBody,
         capture: Captured,

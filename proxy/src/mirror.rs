@@ -23,6 +23,9 @@ use crate::upstream::micros;
 /// Why a leg was cut by a stop.
 pub(crate) const STOPPING: &str = "the proxy was stopping";
 
+/// Why an upload is not whole whose time is over.
+const LATE: &str = "the upload did not end in time";
+
 /// What the request's own path says about the primary leg.
 #[derive(Debug)]
 pub(crate) enum Primary {
@@ -186,10 +189,11 @@ pub(crate) fn shed(state: &State, reason: String) -> (Outcome, String) {
     (Outcome::Shed, reason)
 }
 
-/// Whether the upload has broken off, and why.
+/// Whether the upload has broken off, or was, and why.
 fn broken_off(request: &Captured) -> Option<(Outcome, String)> {
     match request.now().map(|body| &body.end) {
         Some(End::Broken(reason)) => Some((Outcome::ClientGone, reason.clone())),
+        Some(End::TimedOut) => Some((Outcome::ClientGone, LATE.into())),
         _ => None,
     }
 }
@@ -198,9 +202,7 @@ fn broken_off(request: &Captured) -> Option<(Outcome, String)> {
 pub(crate) fn not_whole(state: &State, body: &Capture) -> Option<(Outcome, String)> {
     match (&body.end, body.over) {
         (End::Broken(reason), _) => Some((Outcome::ClientGone, reason.clone())),
-        (End::Abandoned | End::TimedOut, _) => {
-            Some((Outcome::ClientGone, "the upload did not end in time".into()))
-        }
+        (End::Abandoned | End::TimedOut, _) => Some((Outcome::ClientGone, LATE.into())),
         (End::Complete, Some(Over::Cap)) => {
             let reason = format!("{} bytes, the cap is {}", body.length, state.config.limits.body);
             Some((Outcome::BodyTooLarge, reason))

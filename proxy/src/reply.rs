@@ -73,6 +73,12 @@ pub(crate) fn no_answer(failure: &Failure, node: &str, is_grpc: bool) -> Respons
     json(status, &body)
 }
 
+/// The answer to a request whose body has not ended in its time.
+pub(crate) fn late_upload() -> Response<Reply> {
+    let error = "the body of the request did not end in time";
+    json(StatusCode::REQUEST_TIMEOUT, &serde_json::json!({"error": error}))
+}
+
 /// A call's answer that has nothing but its status.
 fn call_failed(failure: &Failure) -> Response<Reply> {
     let word = match (failure.outcome, failure.reset) {

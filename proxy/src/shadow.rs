@@ -111,13 +111,14 @@ impl Loaded {
         let answered = match ended {
             None => Err((Outcome::Shutdown, STOPPING.into())),
             Some(Ok(answered)) => answered,
-            Some(Err(after)) => {
-                Err((Outcome::TimedOut, format!("no whole answer within {} ms", after.as_millis())))
-            }
+            Some(Err(after)) => Err((Outcome::TimedOut, too_late(after))),
         };
         let answer = match answered {
             Ok(answer) => {
                 state.describe_end(&dispatch.node, &mut leg, &answer);
+                if let (Outcome::TimedOut, Some(limit)) = (leg.outcome, target.total_timeout) {
+                    leg.reason = too_late(limit);
+                }
                 Some(answer)
             }
             Err((outcome, reason)) => {
@@ -134,6 +135,10 @@ impl Loaded {
         upstream.note(&dispatch, &leg);
         Copied { leg, _answer: answer }
     }
+}
+
+fn too_late(limit: Duration) -> String {
+    format!("no whole answer within {} ms", limit.as_millis())
 }
 
 /// A copy that followed its request ends when that is cut or passes a bound: then this, and no fault of the shadow's, is the reason.

@@ -34,7 +34,7 @@ use crate::pool::Return;
 pub(crate) enum Broken {
     #[error(transparent)]
     Stream(#[from] hyper::Error),
-    #[error("the deadline passed before the end of the answer")]
+    #[error("the deadline passed before the end of the body")]
     TimedOut,
     /// Of a copy that follows: what it follows was cut, or passed a bound.
     #[error("the body that was copied ended early or passed a bound")]

@@ -1,7 +1,7 @@
 //! Protocol upgrades: they go to the primary, and once it has agreed bytes go both ways as they come. None is mirrored.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use exchange::{Leg, Outcome, SkipReason};
 use http::header::{CONNECTION, UPGRADE};
@@ -12,13 +12,13 @@ use hyper_util::rt::TokioIo;
 
 use crate::client::Client;
 use crate::deadline::Deadlines;
+use crate::forward::{Call, REPLAY_CAP};
 use crate::head::Head;
 use crate::headers;
 use crate::reply::{Reply, no_answer};
 use crate::state::State;
-use crate::tee::Captured;
 use crate::tee::{Tee, UpstreamBody};
-use crate::upstream::{Dispatch, Failure};
+use crate::upstream::REPLAY_WAIT;
 
 /// Whether the request asks for another protocol. HTTP/2 on plain connections is none: its clients begin with it, and a
 /// server may go on in HTTP/1.1 (RFC 9113, section 3.1).
@@ -29,34 +29,13 @@ pub(crate) fn is_asked<B>(request: &Request<B>) -> bool {
         && headers.get(UPGRADE).is_some_and(|to| !to.as_bytes().eq_ignore_ascii_case(b"h2c"))
 }
 
-/// Forwards an upgrade.
+/// Forwards an upgrade, within the bounds of any request to the primary and with the same notes on its nodes.
 pub(crate) async fn forward(
     state: Arc<State>,
-    request: Request<Incoming>,
-    client: Arc<Client>,
-    received: Instant,
-) -> Response<Reply> {
-    let response = match switched(&state, request, client, received).await {
-        Ok(response) => response,
-        Err((failure, dispatch)) => {
-            let node = dispatch.as_ref().map_or("", |dispatch| &dispatch.node.node.name);
-            if let Some(dispatch) = &dispatch {
-                state.primary.note(dispatch, &failure.ended(dispatch.leg(received)));
-            }
-            no_answer(&failure, node, false)
-        }
-    };
-    state.answers.count(response.status().as_u16());
-    response
-}
-
-/// Sends the request to the primary and, where that agrees, leaves both ends to one another.
-async fn switched(
-    state: &Arc<State>,
     mut request: Request<Incoming>,
     client: Arc<Client>,
     received: Instant,
-) -> Result<Response<Reply>, (Failure, Option<Dispatch>)> {
+) -> Response<Reply> {
     let theirs = hyper::upgrade::on(&mut request);
     let asked = request.headers().get(UPGRADE).cloned();
     let (parts, body) = request.into_parts();
@@ -65,21 +44,19 @@ async fn switched(
     if let Some(asked) = asked {
         head.headers.insert(UPGRADE, asked);
     }
-    let upstream = &state.primary;
-    let deadlines = Deadlines::new(&mut head, upstream.target(), received);
+    let deadlines = Deadlines::new(&mut head, state.primary.target(), received);
     state.control.sampler.plan().run.account.skipped(SkipReason::Upgrade);
-    let place = upstream.place().map_err(|full| (full, None))?;
-    let Some(mut dispatch) = upstream.dispatch(client.worker, &head.headers) else {
-        return Err((Failure::nowhere(), None));
+    let (body, capture) = Tee::new(body, REPLAY_CAP, state.bytes.portion(), REPLAY_WAIT);
+    let call =
+        Call { state: state.clone(), head: Arc::new(head), worker: client.worker, received, deadlines };
+    let (mut answer, dispatch) = match call.send(UpstreamBody::live(body), capture).await {
+        Ok(sent) => sent,
+        Err((failure, dispatch)) => {
+            let leg = call.failed(&failure, dispatch);
+            return no_answer(&failure, &leg.node, false);
+        }
     };
-    let (body, _) = Tee::new(body, 0, state.bytes.portion(), std::time::Duration::ZERO);
-    let sending = upstream.send(&dispatch, &head, UpstreamBody::live(body), None);
-    let mut answer = match deadlines.head(dispatch.at, Captured::none(), sending).await {
-        Ok(answer) => answer,
-        Err(failure) => return Err((failure, Some(dispatch))),
-    };
-    dispatch.under_way.hold(place);
-    upstream.note(&dispatch, &Leg::unsent(Outcome::Answered, ""));
+    state.primary.note(&dispatch, &Leg::unsent(Outcome::Answered, ""));
     let agreed = answer.response.status() == StatusCode::SWITCHING_PROTOCOLS;
     let ours = agreed.then(|| hyper::upgrade::on(&mut answer.response));
     let to = answer.response.headers().get(UPGRADE).cloned();
@@ -93,7 +70,7 @@ async fn switched(
         if let Some(to) = to {
             parts.headers.insert(UPGRADE, to);
         }
-        let (body, _) = Tee::new(body, 0, held, std::time::Duration::ZERO);
+        let (body, _) = Tee::new(body, 0, held, Duration::ZERO);
         let cut = state.cut.clone();
         tokio::spawn(async move {
             tokio::select! {
@@ -103,10 +80,10 @@ async fn switched(
             }
             drop((under_way, client));
         });
-        return Ok(Response::from_parts(parts, Reply::Streamed(body)));
+        return Response::from_parts(parts, Reply::Streamed(body));
     }
-    let (body, _) = Tee::counting(body, 0, held, std::time::Duration::ZERO, Some(under_way), back);
-    Ok(Response::from_parts(parts, Reply::Streamed(body)))
+    let (body, _) = Tee::counting(body, 0, held, Duration::ZERO, Some(under_way), back);
+    Response::from_parts(parts, Reply::Streamed(body))
 }
 
 /// Sends bytes both ways until both have ended.

@@ -88,6 +88,7 @@ pub(crate) struct Target {
     pub(crate) max_inflight: Option<usize>,
     pub(crate) max_connections: Option<usize>,
     pub(crate) timeout_ms: Option<u64>,
+    pub(crate) upload_timeout_ms: Option<u64>,
     pub(crate) first_byte_timeout_ms: Option<u64>,
     pub(crate) total_timeout_ms: Option<u64>,
     pub(crate) connect_timeout_ms: Option<u64>,

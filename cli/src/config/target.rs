@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use anyhow::{Context, bail};
+use anyhow::{Context, bail, ensure};
 use proxy::config::{
     Balance, ClientTls, Ejection, HostPolicy, Listener, Node, Protocol, Rewrite, ServerTls, Target, Verify,
 };
@@ -56,6 +56,9 @@ pub(crate) fn primary(raw: &raw::Target, urls: &[String]) -> anyhow::Result<Targ
     let mut target = target(raw, urls, "primary")?;
     let first_byte = raw.first_byte_timeout_ms.or(raw.timeout_ms);
     target.first_byte_timeout = Some(first_byte.map_or(PRIMARY_TIMEOUT, Duration::from_millis));
+    if let Some(upload) = raw.upload_timeout_ms {
+        target.upload_timeout = Some(Duration::from_millis(upload));
+    }
     target.eject = ejection(raw, EJECT_FAILURES);
     target.rewrite = rewrite_of(raw, false, &target.name)?;
     Ok(target)
@@ -67,6 +70,11 @@ pub(crate) fn primary(raw: &raw::Target, urls: &[String]) -> anyhow::Result<Targ
 /// When a value is none.
 pub(crate) fn shadow_target(raw: &raw::Target, urls: &[String], name: &str) -> anyhow::Result<Target> {
     let mut target = target(raw, urls, name)?;
+    ensure!(
+        raw.upload_timeout_ms.is_none(),
+        "upload_timeout_ms of {}: it is for clients, so give it to the primary",
+        target.name
+    );
     let total = raw.total_timeout_ms.or(raw.timeout_ms);
     target.total_timeout = Some(total.map_or(SHADOW_TIMEOUT, Duration::from_millis));
     // What would wait for a connection waits in order of arrival instead.

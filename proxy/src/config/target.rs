@@ -7,6 +7,9 @@ use http::HeaderName;
 
 use super::{ClientTls, Identity, Node, Rewrite};
 
+/// By default: a GiB in that time is 0.3 MiB a second, and a client that sends a byte now and then is no upload.
+const UPLOAD: Duration = Duration::from_secs(3600);
+
 /// One deployment: a set of nodes that serve the same thing.
 #[derive(Debug, Clone)]
 pub struct Target {
@@ -22,6 +25,9 @@ pub struct Target {
     pub inflight: Option<usize>,
     /// Connections to each node at once, of all workers; a request for which none is free waits for one. None has no bound.
     pub connections: Option<usize>,
+    /// How long the body of a client's request to it may take, from the receipt of its head; a gRPC call has none but its own. Looked
+    /// at on the primary only. None has no bound.
+    pub upload_timeout: Option<Duration>,
     /// Deadline of the head of the answer, from dispatch.
     pub first_byte_timeout: Option<Duration>,
     /// Deadline of the last byte of the answer, from dispatch.
@@ -45,7 +51,7 @@ pub struct Target {
 }
 
 impl Target {
-    /// A target with the defaults for everything but its name and nodes: no deadline but that of the connection.
+    /// A target with the defaults for everything but its name and nodes: no deadline but those of the connection and of uploads.
     #[must_use]
     pub fn new(name: impl Into<String>, nodes: Vec<Node>) -> Self {
         Self {
@@ -55,6 +61,7 @@ impl Target {
             eject: None,
             inflight: None,
             connections: None,
+            upload_timeout: Some(UPLOAD),
             first_byte_timeout: None,
             total_timeout: None,
             connect_timeout: Duration::from_secs(2),

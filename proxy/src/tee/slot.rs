@@ -43,11 +43,6 @@ impl Drop for Done {
 pub(crate) struct Captured(Arc<Slot>);
 
 impl Captured {
-    /// Of a body that nobody captures.
-    pub(crate) fn none() -> Self {
-        slot().1
-    }
-
     /// The capture, if it is there already.
     pub(crate) fn now(&self) -> Option<&Arc<Capture>> {
         self.0.capture.get()?.as_ref()

@@ -76,27 +76,6 @@ async fn a_change_is_in_force_for_the_next_request_of_a_connection_that_lives() 
 }
 
 #[tokio::test]
-async fn a_change_is_in_force_for_the_next_stream_of_an_http2_connection_that_lives() {
-    let proxy = with(|config| config.sampling.fraction = "0%".parse().unwrap()).await;
-    let mut client = crate::calls::connect(proxy.address).await;
-    let mut say = async |body: &'static str| {
-        let request = Request::post(format!("http://{}/v2/models/m/infer", proxy.address));
-        let answer =
-            client.send_request(request.body(full(body)).unwrap()).await.expect("the connection lives");
-        assert_eq!(answer.into_body().collect().await.unwrap().to_bytes(), body);
-    };
-    say("before").await;
-    assert_eq!(put(&proxy, r#"{"sample": "100%"}"#).await.0, 200);
-    say("on").await;
-    assert_eq!(put(&proxy, r#"{"sample": 0}"#).await.0, 200);
-    say("after").await;
-    let (_, kept) = proxy.stop().await;
-    let bodies: Vec<Vec<u8>> =
-        kept.exchanges().iter().map(|exchange| exchange.request.body.bytes.to_vec()).collect();
-    assert_eq!(bodies, [b"on"]);
-}
-
-#[tokio::test]
 async fn a_change_that_is_none_says_why_and_changes_nothing() {
     let proxy = with(|_| {}).await;
     let before = put(&proxy, "{}").await.1;

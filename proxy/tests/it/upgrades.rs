@@ -102,6 +102,18 @@ async fn a_node_that_fails_upgrades_is_passed_over() {
 }
 
 #[tokio::test]
+async fn an_upgrade_that_a_node_does_not_take_goes_to_the_next() {
+    let mut config = config(nobody().await, nobody().await);
+    config.primary.nodes.push(agrees().await.to_string().parse().unwrap());
+    let proxy = Proxy::with(config, Kept::default()).await;
+    for _ in 0..4 {
+        let (_, head) = ask(&proxy).await;
+        assert!(head.starts_with("HTTP/1.1 101 "), "{head}");
+    }
+    proxy.stop().await;
+}
+
+#[tokio::test]
 async fn an_upgrade_that_finds_no_node_is_answered_and_counted() {
     let mut config = config(nobody().await, nobody().await);
     config.primary.nodes = vec!["dns+http://models.invalid:1".parse().unwrap()];

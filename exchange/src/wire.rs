@@ -15,8 +15,11 @@ use prost::Message;
 use crate::{Exchange, Ledger};
 use generated::{Envelope, envelope::Payload};
 
-/// The newest version this code writes and reads.
-pub const VERSION: u32 = 1;
+/// The newest version this code writes and reads: 2 has answers of the same bytes once.
+pub const VERSION: u32 = 2;
+
+/// The version of a message that needs nothing newer.
+const FIRST_VERSION: u32 = 1;
 
 /// Name of the Kafka header, without a value, of a message that may be in the topic already: one that a proxy's spool sends
 /// for want of an acknowledgement.
@@ -61,16 +64,21 @@ pub enum DecodeError {
 #[must_use]
 pub fn encode_exchange(mut exchange: Exchange, limit: usize) -> Bytes {
     let size = exchange_size(&exchange);
-    if size > limit {
+    let shared = if convert::shares_bytes(&exchange) { exchange.shadow.body.bytes.len() } else { 0 };
+    if size - shared > limit {
+        // Cut, they may differ: then both count.
         cut_bodies(&mut exchange, size - limit);
     }
-    encode(Payload::Exchange(exchange.into()))
+    let exchange = generated::Exchange::from(exchange);
+    let shares =
+        exchange.shadow.as_ref().and_then(|leg| leg.body.as_ref()).is_some_and(|body| body.as_primary);
+    encode(if shares { VERSION } else { FIRST_VERSION }, Payload::Exchange(exchange))
 }
 
 /// Encodes a ledger.
 #[must_use]
 pub fn encode_ledger(ledger: Ledger) -> Bytes {
-    encode(Payload::Ledger(ledger.into()))
+    encode(FIRST_VERSION, Payload::Ledger(ledger.into()))
 }
 
 /// Decodes a message.
@@ -91,8 +99,8 @@ pub fn decode(message: Bytes) -> Result<Record, DecodeError> {
     }
 }
 
-fn encode(payload: Payload) -> Bytes {
-    Envelope { version: VERSION, payload: Some(payload) }.encode_to_vec().into()
+fn encode(version: u32, payload: Payload) -> Bytes {
+    Envelope { version, payload: Some(payload) }.encode_to_vec().into()
 }
 
 /// Upper bound of the encoded size, without encoding the bodies.

@@ -152,6 +152,9 @@ pub struct Body {
     /// `bytes` holds only the first part
     #[prost(bool, tag = "4")]
     pub truncated: bool,
+    /// since version 2, of the shadow's body: `bytes` is empty here and the same as in the primary's
+    #[prost(bool, tag = "5")]
+    pub as_primary: bool,
 }
 /// What a proxy has done so far: cumulative counts since its run began.
 #[derive(Clone, PartialEq, ::prost::Message)]

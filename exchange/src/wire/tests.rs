@@ -157,3 +157,36 @@ fn a_long_method_is_counted_too() {
     let encoded = encode_exchange(exchange, 30_000);
     assert!(encoded.len() <= 30_000, "{}", encoded.len());
 }
+
+#[test]
+fn answers_of_the_same_bytes_are_written_once() {
+    let body = vec![7; 100_000];
+    let same = exchange(vec![1], body.clone(), body.clone());
+    let encoded = encode_exchange(same.clone(), usize::MAX);
+    assert!(encoded.len() < 101_000, "{} bytes", encoded.len());
+    assert_eq!(Envelope::decode(encoded.clone()).unwrap().version, 2);
+    let back = decoded(encoded);
+    assert_eq!(back, same);
+    assert_eq!(back.primary.body.bytes.as_ptr(), back.shadow.body.bytes.as_ptr(), "read without a copy");
+    // Room for one is room for both.
+    assert_eq!(decoded(encode_exchange(same.clone(), 105_000)), same);
+    let mut other = body;
+    other[99_999] = 8;
+    let other = exchange(vec![1], vec![7; 100_000], other);
+    let encoded = encode_exchange(other.clone(), usize::MAX);
+    assert!(encoded.len() > 200_000);
+    // A reader of the first version can read what needs no more.
+    assert_eq!(Envelope::decode(encoded.clone()).unwrap().version, 1);
+    assert_eq!(decoded(encoded), other);
+}
+
+#[test]
+fn answers_of_the_same_bytes_are_cut_under_the_limit_too() {
+    for limit in [5_000, 9_000, 12_000, 20_000, 30_000] {
+        let body = vec![7; 9000];
+        let encoded = encode_exchange(exchange(vec![1; 9000], body.clone(), body), limit);
+        assert!(encoded.len() <= limit, "{} of {limit} bytes", encoded.len());
+        let back = decoded(encoded);
+        assert_eq!((back.primary.body.length, back.shadow.body.length), (9000, 9000));
+    }
+}

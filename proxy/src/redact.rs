@@ -132,9 +132,10 @@ impl Redaction {
         if rules.is_empty() || body.length == 0 {
             return;
         }
-        // Of a body that was not kept, over the cap or never there, nothing can leave but what its digest would tell of it.
+        // Of a body that was not kept, over the cap or never there, nothing can leave but what a digest would tell of it.
         if body.bytes.is_empty() && (body.truncated || body.digest.is_none()) {
             body.digest = None;
+            hide_digests(headers);
             return;
         }
         let (places, whole) = Places::new(rules);

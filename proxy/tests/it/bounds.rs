@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use exchange::{DropReason, Item, Outcome};
+use http_body_util::BodyExt;
 use proxy::config::redaction::{Action, JsonRule, Side};
 
 use tokio::io::AsyncReadExt;
@@ -48,7 +49,12 @@ async fn answers_over_the_cap_are_told_apart_by_their_digests() {
 
 #[tokio::test]
 async fn the_digest_of_a_body_that_redaction_covers_does_not_leave() {
-    let mut config = config(echo("a").await, echo("b").await);
+    let tagged = serve(|request| async move {
+        let body = request.into_body().collect().await.unwrap().to_bytes();
+        http::Response::builder().header("etag", "\"fingerprint\"").body(full(body)).unwrap()
+    })
+    .await;
+    let mut config = config(tagged, echo("b").await);
     config.limits.body = 1000;
     let (action, side) = (Action::Mask, Side::Both);
     let rule = JsonRule { path: "..secret".parse().unwrap(), action, side, route: None };
@@ -57,6 +63,7 @@ async fn the_digest_of_a_body_that_redaction_covers_does_not_leave() {
     proxy.post("/", format!(r#"{{"secret":"{}"}}"#, "1".repeat(5000))).await;
     let exchange = proxy.exchanges(1).await.remove(0);
     assert_eq!((exchange.request.body.digest, exchange.primary.body.digest), (None, None));
+    assert_ne!(exchange.primary.header("etag"), Some("\"fingerprint\""));
     proxy.stop().await;
 }
 

@@ -61,25 +61,24 @@ impl<'r> Detections<'r> {
 
     /// The scores of the boxes of an image that have a partner.
     pub(super) fn scores(&self, image: usize, matched: &Matched) -> Option<Pair<'static>> {
-        let pair = self.listed.first().filter(|_| matched.matched > 0)?;
-        let (one, other): (Vec<f64>, Vec<f64>) = matched.scores.iter().copied().unzip();
-        let row = |values: Vec<f64>| {
-            let shape = vec![values.len() as u64];
-            Output { values, ..Output::new(pair.primary.name.clone(), pair.dtype, shape) }
-        };
-        Some(Pair { at_row: Some(image as u64), ..pair.with(row(one), row(other)) })
+        self.paired(&matched.scores).map(|pair| Pair { at_row: Some(image as u64), ..pair })
     }
 
     /// The same of all images together.
     pub(super) fn all_scores(&self) -> Option<Pair<'static>> {
         let found = self.matches(self.rule.iou);
-        let scores = found.iter().flat_map(|matched| matched.scores.iter().copied()).collect();
-        let joined = Matched {
-            matched: found.iter().map(|matched| matched.matched).sum(),
-            scores,
-            ..match_boxes(&[], &[], 1.0)
+        self.paired(&found.into_iter().flat_map(|matched| matched.scores).collect::<Vec<_>>())
+    }
+
+    /// Scores of both sides as one row; `None` of none.
+    fn paired(&self, scores: &[(f64, f64)]) -> Option<Pair<'static>> {
+        let pair = self.listed.first().filter(|_| !scores.is_empty())?;
+        let (one, other): (Vec<f64>, Vec<f64>) = scores.iter().copied().unzip();
+        let row = |values: Vec<f64>| {
+            let shape = vec![values.len() as u64];
+            Output { values, ..Output::new(pair.primary.name.clone(), pair.dtype, shape) }
         };
-        self.scores(0, &joined).map(|pair| Pair { at_row: None, ..pair })
+        Some(Pair { at_row: None, ..pair.with(row(one), row(other)) })
     }
 
     /// The match of each image at an overlap.

@@ -203,7 +203,7 @@ pub fn unused(primary: &Decoded, candidate: &Decoded, rules: &Rules) -> Vec<Stri
         names.filter(|name| !known.contains(name)).map(|name| format!("{table} `{name}`")).collect()
     };
     let trees = primary.tree.as_ref().zip(candidate.tree.as_ref());
-    let paths = trees.map(|(one, other)| super::changes(one, other, rules).unused).unwrap_or_default();
+    let paths = trees.map(|(one, other)| super::tree::unused(one, other, rules)).unwrap_or_default();
     let mut unused = listed("include", &mut rules.include.iter().map(String::as_str));
     unused.extend(listed("ignore", &mut rules.ignore.iter().map(String::as_str)));
     unused.extend(listed("outputs", &mut rules.outputs.keys().map(String::as_str)));

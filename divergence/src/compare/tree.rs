@@ -108,6 +108,11 @@ pub fn changes(primary: &Json<'_>, candidate: &Json<'_>, rules: &Rules) -> Chang
     changes
 }
 
+/// Paths of the rules that select nothing in either tree.
+pub(super) fn unused(primary: &Json<'_>, candidate: &Json<'_>, rules: &Rules) -> Vec<String> {
+    Marks::of(&[primary, candidate], &rules.json).unused(&rules.json)
+}
+
 /// The divergence of two trees.
 pub(super) fn judge(primary: &Json<'_>, shadow: &Json<'_>, rules: &Rules) -> Divergence {
     let changes = changes(primary, shadow, rules);

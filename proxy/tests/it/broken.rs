@@ -1,7 +1,6 @@
-//! Answers that end in the middle, and deadlines of each kind.
+//! Answers that end in the middle.
 
 use std::net::SocketAddr;
-use std::time::Duration;
 
 use exchange::Outcome;
 use http::Request;
@@ -9,7 +8,7 @@ use http_body_util::BodyExt;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::calls::{self, connect, message, unary};
-use crate::support::{Kept, Proxy, config, echo, full, hang, raw, read_message, write};
+use crate::support::{Kept, Proxy, config, echo, full, raw, read_message, write};
 
 /// A server that sends a head, which promises `length` bytes or chunks, and half of a body, and then breaks off.
 async fn half(length: Option<usize>) -> SocketAddr {
@@ -99,50 +98,5 @@ async fn a_candidate_that_resets_its_answer_midway_is_recorded_and_the_caller_do
         assert!(matches!(shadow.outcome, Outcome::Incomplete | Outcome::Reset), "{:?}", shadow.outcome);
         assert!(shadow.reason.to_lowercase().contains("internal"), "{}", shadow.reason);
     }
-    proxy.stop().await;
-}
-
-/// A server that sends a piece of its answer, and then nothing more.
-async fn stalls() -> SocketAddr {
-    raw(|mut stream, _| async move {
-        if read_message(&mut stream).await.is_empty() {
-            return;
-        }
-        stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nhalf").await.unwrap();
-        let _ = stream.read(&mut [0; 64]).await;
-    })
-    .await
-}
-
-#[tokio::test]
-async fn the_total_time_of_a_leg_ends_an_answer_that_stalls() {
-    let short = Some(Duration::from_millis(200));
-    let mut of_candidate = config(echo("a").await, stalls().await);
-    of_candidate.shadows[0].target.total_timeout = short;
-    let proxy = Proxy::with(of_candidate, Kept::default()).await;
-    assert_eq!(proxy.post("/", "x").await.status, 200);
-    let shadow = proxy.exchanges(1).await.remove(0).shadow;
-    assert_eq!(
-        (shadow.outcome, shadow.status, &shadow.body.bytes[..]),
-        (Outcome::TimedOut, Some(200), &b"half"[..])
-    );
-    proxy.stop().await;
-
-    let mut of_primary = config(stalls().await, echo("b").await);
-    of_primary.primary.total_timeout = short;
-    let proxy = Proxy::with(of_primary, Kept::default()).await;
-    let mut client = write(proxy.address, b"POST / HTTP/1.1\r\nhost: t\r\ncontent-length: 1\r\n\r\nx").await;
-    let mut got = Vec::new();
-    let _ = client.read_to_end(&mut got).await;
-    assert!(got.starts_with(b"HTTP/1.1 200 OK") && got.ends_with(b"half"));
-    let primary = proxy.exchanges(1).await.remove(0).primary;
-    assert_eq!((primary.outcome, primary.status), (Outcome::TimedOut, Some(200)));
-    proxy.stop().await;
-
-    let mut of_head = config(hang().await, echo("b").await);
-    (of_head.primary.first_byte_timeout, of_head.primary.total_timeout) = (None, short);
-    let proxy = Proxy::with(of_head, Kept::default()).await;
-    assert_eq!(proxy.post("/", "x").await.status, 504);
-    assert_eq!(proxy.exchanges(1).await.remove(0).primary.outcome, Outcome::TimedOut);
     proxy.stop().await;
 }

@@ -147,3 +147,36 @@ async fn an_interim_answer_is_not_taken_for_the_answer() {
     assert_eq!(proxy.exchanges(1).await[0].primary.status, Some(200));
     proxy.stop().await;
 }
+
+#[tokio::test]
+async fn the_total_time_of_a_leg_ends_an_answer_that_stops() {
+    let short = Some(Duration::from_millis(200));
+    let mut of_candidate = config(echo("a").await, stops().await);
+    of_candidate.shadows[0].target.total_timeout = short;
+    let proxy = Proxy::with(of_candidate, Kept::default()).await;
+    assert_eq!(proxy.post("/", "x").await.status, 200);
+    let shadow = proxy.exchanges(1).await.remove(0).shadow;
+    assert_eq!(
+        (shadow.outcome, shadow.status, &shadow.body.bytes[..]),
+        (Outcome::TimedOut, Some(200), &b"half"[..])
+    );
+    proxy.stop().await;
+
+    let mut of_primary = config(stops().await, echo("b").await);
+    of_primary.primary.total_timeout = short;
+    let proxy = Proxy::with(of_primary, Kept::default()).await;
+    let mut client = write(proxy.address, b"POST / HTTP/1.1\r\nhost: t\r\ncontent-length: 1\r\n\r\nx").await;
+    let mut got = Vec::new();
+    let _ = client.read_to_end(&mut got).await;
+    assert!(got.starts_with(b"HTTP/1.1 200 OK") && got.ends_with(b"half"));
+    let primary = proxy.exchanges(1).await.remove(0).primary;
+    assert_eq!((primary.outcome, primary.status), (Outcome::TimedOut, Some(200)));
+    proxy.stop().await;
+
+    let mut of_head = config(hang().await, echo("b").await);
+    (of_head.primary.first_byte_timeout, of_head.primary.total_timeout) = (None, short);
+    let proxy = Proxy::with(of_head, Kept::default()).await;
+    assert_eq!(proxy.post("/", "x").await.status, 504);
+    assert_eq!(proxy.exchanges(1).await.remove(0).primary.outcome, Outcome::TimedOut);
+    proxy.stop().await;
+}

@@ -90,7 +90,6 @@ fn run(
     loop {
         match consumer.poll(POLL) {
             Some(Ok(message)) => append(consumer, &message, begun)?,
-            Some(Err(KafkaError::PartitionEOF(partition))) => ends.reached(partition),
             Some(Err(source @ KafkaError::MessageConsumptionFatal(_))) => {
                 return Err(RecordError::Kafka { doing: "read from Kafka", source });
             }

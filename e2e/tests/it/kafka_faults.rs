@@ -11,9 +11,13 @@ use e2e::http::Client;
 use e2e::set;
 use e2e::shadowdiff::{DemoServer, Proxy, run, spawn};
 use e2e::wait::until_true;
+use rdkafka::ClientConfig;
+use rdkafka::producer::{BaseProducer, BaseRecord, Producer as _};
 use tempfile::tempdir;
 
 use crate::ranker;
+
+const PATIENCE: Duration = Duration::from_secs(60);
 
 fn legs(dir: &Path, broker: &Broker) -> (DemoServer, DemoServer, Proxy) {
     let primary = ranker::server("primary", dir);
@@ -104,4 +108,33 @@ fn a_broker_that_crashes_loses_nothing_that_it_acknowledged() {
         set::ledger_total(&ledger, "delivered") + set::ledger_total(&ledger, "dropped."),
         set::ledger_total(&ledger, "outcome.")
     );
+}
+
+#[test]
+fn recording_ends_where_the_last_offset_is_the_marker_of_a_transaction() {
+    if !have("transactions", &[Component::Kafka]) {
+        return;
+    }
+    let dir = tempdir().unwrap();
+    let broker = Broker::started(dir.path());
+    let mut config = ClientConfig::new();
+    config.set("bootstrap.servers", broker.address()).set("transactional.id", "copier");
+    let producer: BaseProducer = config.create().unwrap();
+    producer.init_transactions(PATIENCE).unwrap();
+    producer.begin_transaction().unwrap();
+    // No exchange, but a message: it is kept among the dead letters.
+    for payload in ["a", "b", "c"] {
+        producer
+            .send(BaseRecord::<(), _>::to("shadowdiff").payload(payload))
+            .map_err(|(error, _)| error)
+            .unwrap();
+    }
+    producer.commit_transaction(PATIENCE).unwrap();
+    let out = dir.path().join("set");
+    record(&broker, &out);
+    assert_eq!(set::rows(&out, "dead_letters").len(), 3);
+    // The group has committed what comes before the marker: nothing more comes.
+    let again = dir.path().join("again");
+    record(&broker, &again);
+    assert!(set::files(&again, "dead_letters").is_empty());
 }

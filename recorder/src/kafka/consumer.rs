@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 use rdkafka::client::ClientContext;
 use rdkafka::config::{ClientConfig, RDKafkaLogLevel};
 use rdkafka::consumer::{BaseConsumer, CommitMode, Consumer as _, ConsumerContext, RebalanceProtocol};
-use rdkafka::error::RDKafkaErrorCode;
 use rdkafka::error::{KafkaError, KafkaResult};
 use rdkafka::statistics::Statistics;
 use rdkafka::types::RDKafkaRespErr;
@@ -45,14 +44,13 @@ pub(super) fn connect(source: &Source, held: Held) -> Result<Consumer, RecordErr
     // A recorder that died is noticed within seconds, and the mock broker lets a group form without a long wait.
     config.set("session.timeout.ms", "6000").set("heartbeat.interval.ms", "500");
     config.set("client.id", "shadowdiff-record").set("queued.max.messages.kbytes", "32768");
-    config.set("statistics.interval.ms", "1000");
     for (key, value) in &source.options {
         config.set(key, value);
     }
     // The set says what is recorded: nothing may be committed before it is there, nor be skipped.
     config.set("bootstrap.servers", &source.brokers).set("group.id", &source.group);
     config.set("enable.auto.commit", "false").set("enable.auto.offset.store", "false");
-    config.set("auto.offset.reset", "earliest").set("enable.partition.eof", "true");
+    config.set("auto.offset.reset", "earliest").set("statistics.interval.ms", "1000");
     let topic = source.topic.clone();
     let context = Context { topic, held: Mutex::new(held), trouble: Mutex::default() };
     let consumer: Consumer = config.create_with_context(context).map_err(refused)?;
@@ -265,10 +263,6 @@ impl ClientContext for Context {
     }
 
     fn error(&self, error: KafkaError, reason: &str) {
-        // The end of a partition is news for the reader, which polls it too, and no error.
-        if error.rdkafka_error_code() == Some(RDKafkaErrorCode::PartitionEOF) {
-            return;
-        }
         self.warn(&error, "Kafka cannot be reached or refuses; trying again");
         tracing::debug!(%error, reason, "librdkafka reports an error");
     }
@@ -276,8 +270,14 @@ impl ClientContext for Context {
     fn stats(&self, statistics: Statistics) {
         let Some(topic) = statistics.topics.get(&self.topic) else { return };
         let mut held = self.held();
-        for partition in topic.partitions.values().filter(|partition| partition.hi_offset >= 0) {
-            held.saw_end(partition.partition, partition.hi_offset);
+        for partition in topic.partitions.values() {
+            if partition.hi_offset >= 0 {
+                held.saw_end(partition.partition, partition.hi_offset);
+            }
+            // An event of the end says neither which end it was nor whether it is one still.
+            if partition.eof_offset >= 0 && partition.fetchq_cnt == 0 {
+                held.saw_drained(partition.partition, partition.eof_offset);
+            }
         }
     }
 }

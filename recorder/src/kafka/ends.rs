@@ -1,6 +1,6 @@
 //! The ends of the partitions at the moment a recording was asked to finish.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use rdkafka::error::KafkaResult;
@@ -12,15 +12,11 @@ const RETRY: Duration = Duration::from_millis(500);
 /// First and last-plus-one offsets by partition.
 pub(super) type Watermarks = BTreeMap<i32, (i64, i64)>;
 
-/// The ends, once known, and which of them were reached.
+/// The ends, once known.
 #[derive(Debug, Default)]
 pub(super) struct Ends {
     known: Option<Watermarks>,
     asked: Option<Instant>,
-    /// Partitions read to their end since the ends are known.
-    reached: BTreeSet<i32>,
-    /// Partitions read to some end before that.
-    idle: BTreeSet<i32>,
 }
 
 impl Ends {
@@ -52,24 +48,11 @@ impl Ends {
         Ok(())
     }
 
-    /// Notes that a partition was read to its end: where the last offsets hold no messages (markers of transactions),
-    /// none with the last offset comes.
-    pub(super) fn reached(&mut self, partition: i32) {
-        let past = if self.known.is_some() { &mut self.reached } else { &mut self.idle };
-        past.insert(partition);
-    }
-
-    /// Whether reading at `next` is past the end of the partition. A partition that was not there when the ends were
-    /// asked for is.
-    pub(super) fn are_reached(&self, partition: i32, next: Option<i64>) -> bool {
+    /// Whether a partition is read to its end: its next message is expected at `next`, or Kafka had none before `drained`. A partition
+    /// that was not there when the ends were asked for is.
+    pub(super) fn are_reached(&self, partition: i32, next: Option<i64>, drained: Option<i64>) -> bool {
         let Some(known) = &self.known else { return false };
-        known.get(&partition).is_none_or(|(low, high)| {
-            // Nothing came at all, and nothing is to come: the group has committed the end.
-            let is_idle = || self.idle.contains(&partition);
-            low >= high
-                || next.map_or_else(is_idle, |next| next >= *high)
-                || self.reached.contains(&partition)
-        })
+        known.get(&partition).is_none_or(|(low, high)| low >= high || next.max(drained) >= Some(*high))
     }
 }
 
@@ -80,16 +63,20 @@ mod tests {
     #[test]
     fn an_end_is_reached_by_offset_by_emptiness_or_by_kafkas_word() {
         let mut ends = Ends::default();
-        ends.reached(3);
-        assert!(!ends.are_reached(3, None), "nothing is known yet");
-        ends.ask("t", || Ok(Some([(0, (0, 10)), (1, (7, 7)), (2, (0, 10)), (3, (0, 10))].into()))).unwrap();
-        assert!(ends.are_reached(3, None) && !ends.are_reached(3, Some(9)));
-        assert!(!ends.are_reached(0, Some(9)) && !ends.are_reached(0, None));
-        assert!(ends.are_reached(0, Some(10)));
-        assert!(ends.are_reached(1, None) && ends.are_reached(9, None));
-        assert!(!ends.are_reached(2, Some(8)));
-        ends.reached(2);
-        assert!(ends.are_reached(2, Some(8)));
+        assert!(!ends.are_reached(3, None, Some(10)), "nothing is known yet");
+        ends.ask("t", || Ok(Some([(0, (0, 10)), (1, (7, 7))].into()))).unwrap();
+        assert!(!ends.are_reached(0, Some(9), None) && !ends.are_reached(0, None, None));
+        assert!(ends.are_reached(0, Some(10), None));
+        assert!(ends.are_reached(1, None, None) && ends.are_reached(9, None, None));
+        // Markers of transactions: no message has the last offset. Where the group has committed the end, none comes at all.
+        assert!(ends.are_reached(0, Some(8), Some(10)) && ends.are_reached(0, None, Some(10)));
+    }
+
+    #[test]
+    fn an_earlier_end_that_is_told_late_is_none() {
+        let mut ends = Ends::default();
+        ends.ask("t", || Ok(Some([(0, (0, 10))].into()))).unwrap();
+        assert!(!ends.are_reached(0, Some(9), Some(9)), "the last message is on its way");
     }
 
     #[test]
@@ -99,7 +86,7 @@ mod tests {
         assert!(error.to_string().contains("does not exist"), "{error}");
         let code = rdkafka::error::RDKafkaErrorCode::AllBrokersDown;
         ends.ask("t", || Err(rdkafka::error::KafkaError::MetadataFetch(code))).unwrap();
-        assert!(!ends.are_reached(0, Some(0)));
+        assert!(!ends.are_reached(0, Some(0), None));
         ends.ask("t", || unreachable!("asked again at once")).unwrap();
     }
 }

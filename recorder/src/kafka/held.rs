@@ -23,6 +23,8 @@ pub(super) struct Held {
     partitions: BTreeMap<i32, Partition>,
     /// Ends of the partitions as the client last saw them.
     highs: BTreeMap<i32, i64>,
+    /// How far nothing is left of the partitions, as the client last saw them.
+    drained: BTreeMap<i32, i64>,
     /// Partitions whose beginning could not be checked against Kafka yet.
     unchecked: BTreeSet<i32>,
     /// Whether the group has given out its partitions, be it none to us.
@@ -40,6 +42,7 @@ impl Held {
             topic: topic.to_owned(),
             partitions: BTreeMap::new(),
             highs: BTreeMap::new(),
+            drained: BTreeMap::new(),
             unchecked: BTreeSet::new(),
             joined: false,
             given_back: Progress::default(),
@@ -129,6 +132,7 @@ impl Held {
             let Some(mut partition) = self.partitions.remove(number) else { continue };
             self.unchecked.remove(number);
             self.highs.remove(number);
+            self.drained.remove(number);
             if !lost {
                 match partition.close() {
                     Ok(next) => due.extend(next.map(|next| (*number, next))),
@@ -177,10 +181,18 @@ impl Held {
         self.highs.insert(number, high);
     }
 
+    /// Notes that all messages before `end` were given to us, of a partition that may have none there: the last offsets can
+    /// be markers of transactions.
+    pub(super) fn saw_drained(&mut self, number: i32, end: i64) {
+        self.drained.insert(number, end);
+    }
+
     /// Whether all that is held has been read to the ends asked for.
     pub(super) fn has_reached(&self, ends: &Ends) -> bool {
-        self.joined
-            && self.partitions.iter().all(|(number, partition)| ends.are_reached(*number, partition.next()))
+        let reached = |(number, partition): (&i32, &Partition)| {
+            ends.are_reached(*number, partition.next(), self.drained.get(number).copied())
+        };
+        self.joined && self.partitions.iter().all(reached)
     }
 
     pub(super) fn progress(&self) -> Progress {

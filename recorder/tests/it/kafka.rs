@@ -26,9 +26,16 @@ fn cluster(partitions: i32) -> Cluster {
 }
 
 fn produce(cluster: &Cluster, partition: i32, payloads: impl IntoIterator<Item = bytes::Bytes>) {
+    send(&producer(cluster), partition, payloads);
+}
+
+fn producer(cluster: &Cluster) -> BaseProducer {
     let mut config = ClientConfig::new();
     config.set("bootstrap.servers", cluster.bootstrap_servers());
-    let producer: BaseProducer = config.create().unwrap();
+    config.create().unwrap()
+}
+
+fn send(producer: &BaseProducer, partition: i32, payloads: impl IntoIterator<Item = bytes::Bytes>) {
     for payload in payloads {
         let payload = payload.to_vec();
         producer
@@ -123,6 +130,22 @@ fn all_is_read_once_and_the_set_says_where_to_go_on() {
     let new = tempfile::tempdir().unwrap();
     let third = finish(&source(&cluster, "b"), &settings(new.path(), 8)).unwrap();
     assert_eq!(third.rows + third.ledgers + third.dead_letters, 30, "partition 0, where b committed nothing");
+}
+
+#[test]
+fn the_end_of_a_partition_is_the_one_it_has_when_finishing_is_asked_for() {
+    let cluster = cluster(1);
+    cluster.broker_round_trip_time(-1, Duration::from_millis(100)).unwrap();
+    let out = tempfile::tempdir().unwrap();
+    let producer = producer(&cluster);
+    send(&producer, 0, [message(0)]);
+    // The broker answers that there is nothing, long after there is something again, and only then is asked once more.
+    let options = vec![("fetch.wait.max.ms".into(), "3000".into())];
+    let running = start(Source { options, ..source(&cluster, "a") }, settings(out.path(), 1000));
+    running.wait("it reads the first message", |progress| progress.rows == 1);
+    send(&producer, 0, [message(1)]);
+    running.control.finish();
+    assert_eq!(running.thread.join().unwrap().unwrap().rows, 2);
 }
 
 #[test]
